@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/units.h"
+
+namespace ampere {
+namespace {
+
+TEST(Units, PowerTimesTimeIsEnergy) {
+  EXPECT_DOUBLE_EQ((Watts(20) * Seconds(0.5)).value(), 10);
+  EXPECT_DOUBLE_EQ((Joules(10) / Seconds(4)).value(), 2.5);
+  EXPECT_LT(Joules(1), Joules(2));
+}
+
+TEST(Error, EveryKindHasItsDocumentedExitCodeAndWord) {
+  EXPECT_EQ(exit_code(ErrorKind::kFailed), 1);
+  EXPECT_EQ(exit_code(ErrorKind::kBadInput), 2);
+  EXPECT_EQ(exit_code(ErrorKind::kNoMeter), 3);
+  EXPECT_EQ(exit_code(ErrorKind::kOverBudget), 4);
+  EXPECT_EQ(exit_code(ErrorKind::kUnstable), 5);
+  EXPECT_EQ(exit_code(ErrorKind::kNotProfiled), 6);
+  for (auto kind : {ErrorKind::kWorker, ErrorKind::kOutOfMemory, ErrorKind::kUnstable}) {
+    EXPECT_EQ(error_kind_from_word(to_word(kind)), kind);
+  }
+}
+
+std::string message_of(const std::string& text) {
+  try {
+    parse_json(text, "file.json");
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Json, ErrorsNameTheSource) {
+  EXPECT_NE(message_of("{\"a\": ").find("file.json: not valid JSON"), std::string::npos);
+  EXPECT_NE(message_of("").find("file.json: not valid JSON"), std::string::npos);
+  EXPECT_NE(message_of(std::string(100000, '[')).find("64 levels"), std::string::npos);
+}
+
+TEST(JsonReader, SaysWhichFieldAndWhatWasExpected) {
+  Json json = parse_json(R"({"n": "three", "big": 18446744073709551615, "list": [1, 2.5]})", "x");
+  JsonReader r(json, "node 3");
+  auto expect_message = [](auto call, const std::string& part) {
+    try {
+      call();
+      FAIL() << "no error";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    }
+  };
+  expect_message([&] { r.integer("n"); }, "node 3: field \"n\" must be a whole number, found \"three\"");
+  expect_message([&] { r.integer("missing"); }, "\"missing\" is missing");
+  expect_message([&] { r.integer("big"); }, "below 2^63");
+  expect_message([&] { r.integers("list"); }, "a list of whole numbers");
+  expect_message([&] { r.only({"n", "big"}); }, "unknown field \"list\"");
+  EXPECT_EQ(r.integer("missing", 7), 7);
+}
+
+}  // namespace
+}  // namespace ampere

@@ -1,0 +1,136 @@
+#include "base/json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace ampere {
+namespace {
+
+constexpr std::size_t kMaxBytes = 64u << 20;
+constexpr int kMaxDepth = 64;
+
+}  // namespace
+
+Json parse_json(const std::string& text, const std::string& what) {
+  if (text.size() > kMaxBytes) throw bad_input(what + ": larger than 64 MiB");
+  // The callback bounds the nesting: the library's own parser recurses only in destruction, where
+  // a hostile depth would overflow the stack.
+  auto bounded = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMaxDepth) throw bad_input(what + ": nested deeper than 64 levels");
+    return true;
+  };
+  try {
+    return Json::parse(text, bounded);
+  } catch (const Json::exception& e) {
+    std::string why = e.what();
+    if (auto at = why.find("parse error"); at != std::string::npos) why = why.substr(at);
+    throw bad_input(what + ": not valid JSON: " + why);
+  }
+}
+
+Json read_json_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw bad_input(path + ": cannot be opened; check the path and its permissions");
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad() || text.fail()) {
+    if (in.peek() == std::ifstream::traits_type::eof()) throw bad_input(path + ": the file is empty");
+    throw bad_input(path + ": cannot be read");
+  }
+  return parse_json(text.str(), path);
+}
+
+JsonReader::JsonReader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
+  if (!object_.is_object())
+    throw bad_input(where_ + ": expected a JSON object, found " + object_.type_name());
+}
+
+bool JsonReader::has(const std::string& key) const { return object_.contains(key); }
+
+const Json& JsonReader::at(const std::string& key) const {
+  auto it = object_.find(key);
+  if (it == object_.end()) throw bad_input(where_ + ": field \"" + key + "\" is missing");
+  return *it;
+}
+
+void JsonReader::wrong(const std::string& key, const char* expected) const {
+  std::string found = at(key).dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (found.size() > 60) found = found.substr(0, 57) + "...";
+  throw bad_input(where_ + ": field \"" + key + "\" must be " + expected + ", found " + found);
+}
+
+std::string JsonReader::text(const std::string& key) const {
+  if (!at(key).is_string()) wrong(key, "text");
+  return at(key).get<std::string>();
+}
+
+std::int64_t JsonReader::integer(const std::string& key) const {
+  const Json& v = at(key);
+  if (!v.is_number_integer()) wrong(key, "a whole number");
+  if (v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
+    wrong(key, "a whole number below 2^63");
+  }
+  return v.get<std::int64_t>();
+}
+
+double JsonReader::number(const std::string& key) const {
+  if (!at(key).is_number()) wrong(key, "a number");
+  return at(key).get<double>();
+}
+
+bool JsonReader::boolean(const std::string& key) const {
+  if (!at(key).is_boolean()) wrong(key, "true or false");
+  return at(key).get<bool>();
+}
+
+std::vector<std::int64_t> JsonReader::integers(const std::string& key) const {
+  const Json& v = at(key);
+  const bool fits =
+      v.is_array() && std::all_of(v.begin(), v.end(), [](const Json& e) {
+        return e.is_number_integer() &&
+               !(e.is_number_unsigned() && e.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX));
+      });
+  if (!fits) wrong(key, "a list of whole numbers");
+  return v.get<std::vector<std::int64_t>>();
+}
+
+const Json& JsonReader::array(const std::string& key) const {
+  if (!at(key).is_array()) wrong(key, "a list");
+  return at(key);
+}
+
+const Json& JsonReader::object(const std::string& key) const {
+  if (!at(key).is_object()) wrong(key, "an object");
+  return at(key);
+}
+
+std::string JsonReader::text(const std::string& key, const std::string& fallback) const {
+  return has(key) ? text(key) : fallback;
+}
+std::int64_t JsonReader::integer(const std::string& key, std::int64_t fallback) const {
+  return has(key) ? integer(key) : fallback;
+}
+double JsonReader::number(const std::string& key, double fallback) const {
+  return has(key) ? number(key) : fallback;
+}
+bool JsonReader::boolean(const std::string& key, bool fallback) const {
+  return has(key) ? boolean(key) : fallback;
+}
+
+void JsonReader::only(const std::vector<std::string>& allowed) const {
+  for (const auto& [key, value] : object_.items()) {
+    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+    std::string list;
+    for (const auto& a : allowed) list += (list.empty() ? "" : ", ") + a;
+    throw bad_input(where_ + ": unknown field \"" + key + "\" (known: " + list + ")");
+  }
+}
+
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+}  // namespace ampere

@@ -1,0 +1,138 @@
+#include "network/network.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace ampere {
+namespace {
+
+void check_range(const Node& node, const AttrSpec& spec, std::int64_t value) {
+  if (value < spec.min || value > spec.max) {
+    throw bad_input(describe(node) + ": \"" + spec.name + "\" must be between " + std::to_string(spec.min) +
+                    " and " + std::to_string(spec.max) + ", found " + std::to_string(value));
+  }
+}
+
+// Brings one given attribute to the type its spec asks for, or throws.
+AttrValue checked(const Node& node, const AttrSpec& spec, const AttrValue& given) {
+  auto wrong = [&](const char* expected) {
+    return bad_input(describe(node) + ": \"" + spec.name + "\" must be " + expected);
+  };
+  if (std::holds_alternative<std::vector<std::int64_t>>(spec.fallback)) {
+    std::vector<std::int64_t> values;
+    if (auto* one = std::get_if<std::int64_t>(&given)) {
+      values = {*one};
+    } else if (auto* many = std::get_if<std::vector<std::int64_t>>(&given)) {
+      values = *many;
+    } else {
+      throw wrong("a whole number or a list of them");
+    }
+    if (values.size() > 16) throw wrong("a list of at most 16 numbers");
+    if (spec.required && values.empty()) throw wrong("a list that is not empty");
+    for (std::int64_t v : values) check_range(node, spec, v);
+    return values;
+  }
+  if (std::holds_alternative<std::int64_t>(spec.fallback)) {
+    auto* value = std::get_if<std::int64_t>(&given);
+    if (!value) throw wrong("a whole number");
+    check_range(node, spec, *value);
+    return *value;
+  }
+  if (std::holds_alternative<double>(spec.fallback)) {
+    double value = 0;
+    if (auto* whole = std::get_if<std::int64_t>(&given)) {
+      value = static_cast<double>(*whole);
+    } else if (auto* real = std::get_if<double>(&given)) {
+      value = *real;
+    } else {
+      throw wrong("a number");
+    }
+    if (!(value >= 0 && value < 1)) throw wrong("a number from 0 to below 1");
+    return value;
+  }
+  if (given.index() != spec.fallback.index()) {
+    throw wrong(std::holds_alternative<bool>(spec.fallback) ? "true or false" : "text");
+  }
+  return given;
+}
+
+void check_words(const Node& node) {
+  if (node.op == Op::kInput) {
+    const std::string& dtype = node.word("dtype");
+    if (dtype != "float" && dtype != "int") {
+      throw bad_input(describe(node) + ": \"dtype\" must be \"float\" or \"int\", found \"" + dtype + "\"");
+    }
+    if (dtype == "int" && node.integer("classes") < 1) {
+      throw bad_input(describe(node) + ": an int input needs \"classes\", the number of distinct values");
+    }
+  }
+  if (node.op == Op::kEncoderLayer && node.word("activation") != "relu" &&
+      node.word("activation") != "gelu") {
+    throw bad_input(describe(node) + ": \"activation\" must be \"relu\" or \"gelu\"");
+  }
+}
+
+}  // namespace
+
+std::string describe(const Node& node) { return "node \"" + node.name + "\" (" + name_of(node.op) + ")"; }
+
+int Network::add(Op op, std::vector<int> inputs, Attrs attrs, std::string name) {
+  const int index = static_cast<int>(nodes_.size());
+  const OpSpec& spec = spec_of(op);
+  if (name.empty()) name = spec.name + std::to_string(index);
+  Node node{std::move(name), op, {}, std::move(inputs)};
+
+  const bool taken =
+      std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& n) { return n.name == node.name; });
+  if (taken) throw bad_input(describe(node) + ": another node has the same name");
+  const int count = static_cast<int>(node.inputs.size());
+  if (count < spec.min_inputs || count > spec.max_inputs) {
+    throw bad_input(describe(node) + ": needs " + std::to_string(spec.min_inputs) +
+                    (spec.max_inputs == spec.min_inputs ? "" : " or more") + " inputs, found " +
+                    std::to_string(count));
+  }
+  for (int input : node.inputs) {
+    if (input < 0 || input >= index) throw bad_input(describe(node) + ": reads a node that is not before it");
+  }
+  for (const AttrSpec& a : spec.attrs) {
+    auto given = attrs.find(a.name);
+    if (given == attrs.end()) {
+      if (a.required) throw bad_input(describe(node) + ": attribute \"" + a.name + "\" is missing");
+      node.attrs[a.name] = a.fallback;
+    } else {
+      node.attrs[a.name] = checked(node, a, given->second);
+      attrs.erase(given);
+    }
+  }
+  if (!attrs.empty())
+    throw bad_input(describe(node) + ": unknown attribute \"" + attrs.begin()->first + "\"");
+  check_words(node);
+  nodes_.push_back(std::move(node));
+  return index;
+}
+
+void Network::set_outputs(std::vector<int> outputs) {
+  for (int o : outputs) {
+    if (o < 0 || o >= static_cast<int>(nodes_.size()))
+      throw bad_input("network " + name_ + ": no such output node");
+  }
+  outputs_ = std::move(outputs);
+}
+
+std::vector<int> Network::outputs() const {
+  if (!outputs_.empty() || nodes_.empty()) return outputs_;
+  return {static_cast<int>(nodes_.size()) - 1};
+}
+
+std::vector<std::vector<int>> Network::consumers() const {
+  std::vector<std::vector<int>> readers(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (int input : nodes_[i].inputs)
+      readers[static_cast<std::size_t>(input)].push_back(static_cast<int>(i));
+  }
+  return readers;
+}
+
+}  // namespace ampere
