@@ -6,32 +6,32 @@
 namespace ampere {
 
 template <class Tag>
-class Quantity {
+class Dimensioned {
  public:
-  constexpr Quantity() = default;
-  constexpr explicit Quantity(double value) : value_(value) {}
+  constexpr Dimensioned() = default;
+  constexpr explicit Dimensioned(double value) : value_(value) {}
 
   // The number in the SI unit (joules, seconds, watts).
   constexpr double value() const { return value_; }
 
-  constexpr auto operator<=>(const Quantity&) const = default;
-  constexpr Quantity operator-() const { return Quantity(-value_); }
-  constexpr Quantity& operator+=(Quantity o) { return value_ += o.value_, *this; }
-  constexpr Quantity& operator-=(Quantity o) { return value_ -= o.value_, *this; }
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
-  friend constexpr Quantity operator*(Quantity a, double k) { return Quantity(a.value_ * k); }
-  friend constexpr Quantity operator*(double k, Quantity a) { return a * k; }
-  friend constexpr Quantity operator/(Quantity a, double k) { return Quantity(a.value_ / k); }
-  friend constexpr double operator/(Quantity a, Quantity b) { return a.value_ / b.value_; }
+  constexpr auto operator<=>(const Dimensioned&) const = default;
+  constexpr Dimensioned operator-() const { return Dimensioned(-value_); }
+  constexpr Dimensioned& operator+=(Dimensioned o) { return value_ += o.value_, *this; }
+  constexpr Dimensioned& operator-=(Dimensioned o) { return value_ -= o.value_, *this; }
+  friend constexpr Dimensioned operator+(Dimensioned a, Dimensioned b) { return Dimensioned(a.value_ + b.value_); }
+  friend constexpr Dimensioned operator-(Dimensioned a, Dimensioned b) { return Dimensioned(a.value_ - b.value_); }
+  friend constexpr Dimensioned operator*(Dimensioned a, double k) { return Dimensioned(a.value_ * k); }
+  friend constexpr Dimensioned operator*(double k, Dimensioned a) { return a * k; }
+  friend constexpr Dimensioned operator/(Dimensioned a, double k) { return Dimensioned(a.value_ / k); }
+  friend constexpr double operator/(Dimensioned a, Dimensioned b) { return a.value_ / b.value_; }
 
  private:
   double value_ = 0;
 };
 
-using Joules = Quantity<struct JoulesTag>;
-using Seconds = Quantity<struct SecondsTag>;
-using Watts = Quantity<struct WattsTag>;
+using Joules = Dimensioned<struct JoulesTag>;
+using Seconds = Dimensioned<struct SecondsTag>;
+using Watts = Dimensioned<struct WattsTag>;
 
 constexpr Joules operator*(Watts p, Seconds t) { return Joules(p.value() * t.value()); }
 constexpr Joules operator*(Seconds t, Watts p) { return p * t; }

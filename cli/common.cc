@@ -1,0 +1,118 @@
+#include "common.h"
+
+#include <cstdio>
+#include <fstream>
+
+#include "base/error.h"
+#include "network/network_json.h"
+
+namespace ampere {
+
+void add_output_options(CLI::App& verb, CommonOptions& o) {
+  verb.add_flag("--json", o.json, "Print JSON instead of text");
+  verb.add_flag("-q,--quiet", o.quiet, "No progress on standard error");
+}
+
+void add_store_options(CLI::App& verb, CommonOptions& o) {
+  o.store = default_store_path();
+  verb.add_option("--store", o.store, "File that measurements are kept in [AMPERE_STORE]");
+  verb.add_option("--device", o.device, "Id of a device in the store (see ampere store)");
+}
+
+void add_worker_options(CLI::App& verb, CommonOptions& o) {
+  o.worker = default_worker_command();
+  verb.add_option("--worker", o.worker,
+                  "Command that starts the worker, e.g. \"ssh jetson ampere-worker\" [AMPERE_WORKER]");
+  verb.add_option("--meter", o.meter, "Energy meter (see ampere detect)")->envname("AMPERE_METER");
+}
+
+void add_recipe_options(CLI::App& verb, ModelOptions& o) {
+  verb.add_option("--optimizer", o.recipe.optimizer, "sgd, momentum or adam")
+      ->check(CLI::IsMember({"sgd", "momentum", "adam"}));
+  verb.add_option("--precision", o.recipe.precision, "fp32, tf32 or bf16")
+      ->check(CLI::IsMember({"fp32", "tf32", "bf16"}));
+  verb.add_option("--autotune", o.autotune, "on: let the framework time its kernels and keep the fastest")
+      ->check(CLI::IsMember({"on", "off"}));
+  verb.add_option("--threads", o.recipe.threads, "CPU threads")->check(CLI::Range(1, 4096));
+  verb.add_option("--seed", o.recipe.seed, "Seed of weights and data");
+  verb.add_flag("--deterministic", o.recipe.deterministic, "Deterministic kernels only");
+  verb.parse_complete_callback([&o] { o.recipe.autotune = o.autotune == "on"; });
+}
+
+void add_model_options(CLI::App& verb, ModelOptions& o) {
+  verb.add_option("MODEL", o.model, "Network: a zoo name or a .json file")->required();
+  verb.add_option("-b,--batch", o.batch, "Batch size")->check(CLI::Range(std::int64_t{1}, kMaxWidth));
+}
+
+Model load_model(const std::string& text) {
+  const bool file = text.size() > 5 && text.substr(text.size() - 5) == ".json";
+  if (file) return {read_network_file(text), std::nullopt};
+  if (text.find('/') != std::string::npos || std::ifstream(text).good()) {
+    throw bad_input(text + ": a network file must end in .json; zoo networks are listed by: ampere models");
+  }
+  ZooChoice choice = parse_zoo(text);
+  Network network = build(choice);
+  return {std::move(network), std::move(choice)};
+}
+
+Measure Session::measure() const {
+  return [client = worker.get()](const MeasureRequest& request) { return client->measure(request); };
+}
+
+MeasureMode Session::probe_mode() const {
+  return device.value("type", "cpu") == "cuda" ? MeasureMode::kReplay : MeasureMode::kEager;
+}
+
+Json fingerprint_of(const Json& device, const std::string& meter) {
+  Json f = Json::object();
+  for (const char* key : {"name", "type", "cores", "driver", "framework", "blas", "allocator"}) {
+    if (device.contains(key)) f[key] = device[key];
+  }
+  f["meter"] = meter;
+  return f;
+}
+
+Session open_session(const CommonOptions& options) {
+  Session s;
+  s.store = std::make_unique<Store>(options.store);
+  WorkerOptions w;
+  w.command = options.worker;
+  s.worker = std::make_unique<WorkerClient>(w);
+  const Json found = s.worker->detect();
+  JsonReader r(found, "detect");
+  s.device = r.object("device");
+  s.meter = options.meter.empty() ? r.text("default_meter", "") : options.meter;
+  if (s.meter.empty())
+    throw Error(ErrorKind::kNoMeter, "the worker has no usable energy meter; see: ampere detect");
+  s.fingerprint = fingerprint_of(s.device, s.meter);
+  s.device_id = s.store->add_device(s.fingerprint);
+  return s;
+}
+
+StoredDevice choose_device(const Store& store, const std::string& id) {
+  const std::vector<StoredDevice> devices = store.devices();
+  if (devices.empty()) {
+    throw Error(ErrorKind::kNotProfiled,
+                store.path() + ": no device was profiled yet; run: ampere profile MODEL --batch N");
+  }
+  if (id.empty()) return devices.front();
+  for (const StoredDevice& d : devices) {
+    if (d.id.rfind(id, 0) == 0) return d;
+  }
+  throw bad_input("no device in " + store.path() + " has the id " + id + "; see: ampere store list");
+}
+
+Json json_header(const Json& fingerprint, bool modelled) {
+  return {{"schema_version", kOutputSchemaVersion},
+          {"device", fingerprint},
+          {"meter", fingerprint.value("meter", "")},
+          {"modelled", modelled}};
+}
+
+void print_json(const Json& json) {
+  std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+void warn(const std::string& message) { std::fprintf(stderr, "ampere: %s\n", message.c_str()); }
+
+}  // namespace ampere

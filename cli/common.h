@@ -1,0 +1,73 @@
+// Options that several verbs share, and the session that they open: worker, store, device.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "estimate/estimate.h"
+#include "network/zoo.h"
+#include "profile/run.h"
+#include "protocol/worker_client.h"
+
+namespace ampere {
+
+inline constexpr int kOutputSchemaVersion = 1;
+
+struct CommonOptions {
+  std::string store;   // default_store_path()
+  std::string worker;  // default_worker_command()
+  std::string meter;   // empty: the worker's default
+  std::string device;  // id of a stored device; empty: this machine's worker, or the last one used
+  bool json = false;
+  bool quiet = false;
+};
+
+struct ModelOptions {
+  std::string model;
+  std::int64_t batch = 1;
+  Recipe recipe;
+  std::string autotune = "off";
+};
+
+void add_output_options(CLI::App& verb, CommonOptions& options);
+void add_store_options(CLI::App& verb, CommonOptions& options);
+void add_worker_options(CLI::App& verb, CommonOptions& options);
+void add_model_options(CLI::App& verb, ModelOptions& options);
+void add_recipe_options(CLI::App& verb, ModelOptions& options);
+
+// A MODEL argument: a zoo name or a .json file.
+struct Model {
+  Network network;
+  std::optional<ZooChoice> zoo;  // present for networks of the zoo
+};
+Model load_model(const std::string& text);
+
+// A worker that has told what it runs on, and the profile of that device.
+struct Session {
+  std::unique_ptr<WorkerClient> worker;
+  std::unique_ptr<Store> store;
+  Json device;       // the worker's description of the device
+  Json fingerprint;  // what profiles are kept by
+  std::string device_id;
+  std::string meter;
+
+  Measure measure() const;
+  MeasureMode probe_mode() const;
+};
+Session open_session(const CommonOptions& options);
+
+// What profiles are kept by: the hardware, driver, framework and meter.
+Json fingerprint_of(const Json& device, const std::string& meter);
+
+// The stored device to estimate for when no worker is asked: the named one, or the one used last.
+// Throws Error{kNotProfiled} when there is none.
+StoredDevice choose_device(const Store& store, const std::string& id);
+
+// {"schema_version", "device", "meter", "modelled"}: what every JSON output starts with.
+Json json_header(const Json& fingerprint, bool modelled);
+void print_json(const Json& json);
+void warn(const std::string& message);
+
+}  // namespace ampere

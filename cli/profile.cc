@@ -1,0 +1,92 @@
+// ampere profile: measures the layers of a network on this device. Once per device, resumable.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "profiling.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace ampere {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  ModelOptions model;
+  ProfilingOptions profiling;
+  std::vector<std::string> methods = {"split"};
+};
+
+Json to_json(const MethodProfile& p) {
+  Json surfaces = Json::array();
+  for (const SurfaceSummary& s : p.summary.surfaces) {
+    surfaces.push_back({{"surface", s.key},
+                        {"measured", s.measured},
+                        {"reused", s.reused},
+                        {"refused", s.refused},
+                        {"ended", to_word(s.why)},
+                        {"deviation", s.deviation}});
+  }
+  return {{"surfaces", surfaces},
+          {"points_measured", p.summary.measured},
+          {"points_reused", p.summary.reused},
+          {"points_unstable", p.summary.unstable},
+          {"time_s", p.summary.seconds},
+          {"fitting_time_s", p.summary.fitting_seconds}};
+}
+
+void print_text(const MethodProfile& p) {
+  Table table{{"surface", "new", "known", "deviation", "ended by"}, {}, {false, true, true, true, false}, 0};
+  for (const SurfaceSummary& s : p.summary.surfaces) {
+    table.rows.push_back({s.key, std::to_string(s.measured), std::to_string(s.reused),
+                          percent_text(s.deviation), to_word(s.why)});
+  }
+  print(table);
+  fmt::print("\n{}: {} points measured, {} already known, {} in all, of which fitting {}\n", p.method,
+             p.summary.measured, p.summary.reused, duration_text(p.summary.seconds),
+             seconds_text(p.summary.fitting_seconds));
+  if (p.summary.unstable > 0) {
+    fmt::print("{} points never settled to the target error; a quieter machine or --point-seconds helps\n",
+               p.summary.unstable);
+  }
+}
+
+void run(const Options& o) {
+  const Model model = load_model(o.model.model);
+  parse_layers(model.network, o.model.batch);  // bad shapes are told before anything is started
+  for (const std::string& name : o.methods) find_method(name);
+  Session session = open_session(o.common);
+  DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
+  const auto results = profile_model(session, profile, model, o.model, o.profiling, o.methods,
+                                     o.common.quiet || o.common.json);
+  if (o.common.json) {
+    Json out = json_header(session.fingerprint, profile.modelled());
+    out["model"] = model.network.name();
+    out["batch"] = o.model.batch;
+    out["recipe"] = o.model.recipe.word();
+    out["store"] = session.store->path();
+    for (const MethodProfile& p : results) out["methods"][p.method] = to_json(p);
+    print_json(out);
+    return;
+  }
+  for (const MethodProfile& p : results) print_text(p);
+  fmt::print("kept in {}\n", session.store->path());
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("profile", "Measure the layers of a network on this device (once, resumable)");
+  add_model_options(*verb, o->model);
+  verb->add_option("--method", o->methods, "split, paper or both")->delimiter(',');
+  add_profiling_options(*verb, o->profiling);
+  add_recipe_options(*verb, o->model);
+  add_worker_options(*verb, o->common);
+  add_store_options(*verb, o->common);
+  add_output_options(*verb, o->common);
+  verb->callback([o] { run(*o); });
+}
+
+}  // namespace ampere

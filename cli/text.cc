@@ -1,0 +1,111 @@
+#include "text.h"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace ampere {
+namespace {
+
+// Three significant digits with an SI prefix between nano and giga.
+std::string scaled(double value, const char* unit) {
+  if (!std::isfinite(value)) return "unknown";
+  if (value == 0) return fmt::format("0 {}", unit);
+  static const std::vector<std::pair<double, const char*>> prefixes = {
+      {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
+  double size = std::abs(value);
+  for (const auto& [factor, prefix] : prefixes) {
+    if (size < factor * 0.9995 && factor > 1e-9) continue;
+    const double shown = value / factor;
+    const int digits = std::abs(shown) < 9.995 ? 2 : std::abs(shown) < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f} {}{}", shown, digits, prefix, unit);
+  }
+  return fmt::format("{:.3g} {}", value, unit);
+}
+
+// Bytes of UTF-8 that start a character.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  if (width_of(text) <= width || width < 5) return text;
+  const std::size_t tail = (width - 2) / 2;
+  return text.substr(0, width - 2 - tail) + ".." + text.substr(text.size() - tail);
+}
+
+}  // namespace
+
+std::string joules_text(double j) { return scaled(j, "J"); }
+std::string seconds_text(double s) { return scaled(s, "s"); }
+std::string watts_text(double w) { return scaled(w, "W"); }
+std::string count_text(double count) {
+  std::string text = scaled(count, "");
+  if (text.back() == ' ') text.pop_back();
+  return text;
+}
+std::string percent_text(double fraction) {
+  return fmt::format("{:.{}f}%", 100 * fraction, std::abs(fraction) < 0.0995 ? 1 : 0);
+}
+
+std::string interval_text(const Interval& i, std::string (*unit)(double)) {
+  return fmt::format("{} ({} to {})", unit(i.value), unit(i.low), unit(i.high));
+}
+
+std::string duration_text(double seconds) {
+  const auto s = static_cast<long>(std::lround(std::max(0.0, seconds)));
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
+  return fmt::format("{} h {} min", s / 3600, s % 3600 / 60);
+}
+
+int terminal_width() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::max<int>(40, size.ws_col);
+  }
+  return 100;
+}
+
+std::string Table::text(int width) const {
+  std::vector<std::vector<std::string>> all = {header};
+  all.insert(all.end(), rows.begin(), rows.end());
+  std::vector<std::size_t> widths(header.size(), 0);
+  for (const auto& row : all) {
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
+  }
+  std::size_t total = 2 * (header.size() - 1);
+  for (std::size_t w : widths) total += w;
+  if (flexible >= 0 && total > static_cast<std::size_t>(width)) {
+    auto& w = widths[static_cast<std::size_t>(flexible)];
+    const std::size_t excess = total - static_cast<std::size_t>(width);
+    w = std::max<std::size_t>(12, w > excess ? w - excess : 0);
+  }
+  std::string out;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    std::string line;
+    for (std::size_t c = 0; c < all[r].size(); ++c) {
+      const std::string cell = shortened(all[r][c], widths[c]);
+      const std::string pad(widths[c] - std::min(widths[c], width_of(cell)), ' ');
+      line += (c ? "  " : "") + (c < right.size() && right[c] ? pad + cell : cell + pad);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+    if (r == 0) {
+      std::size_t rule = 2 * (header.size() - 1);
+      for (std::size_t w : widths) rule += w;
+      out += std::string(rule, '-') + "\n";
+    }
+  }
+  return out;
+}
+
+void print(const Table& table) { std::fputs(table.text(terminal_width()).c_str(), stdout); }
+
+}  // namespace ampere

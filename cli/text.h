@@ -1,0 +1,36 @@
+// What people read: numbers with units, and tables that fit the terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "estimate/estimate.h"
+
+namespace ampere {
+
+// "1.23 mJ", "45.6 s": three digits and the prefix that suits.
+std::string joules_text(double joules);
+std::string seconds_text(double seconds);
+std::string watts_text(double watts);
+std::string count_text(double count);       // "12.3 M"
+std::string percent_text(double fraction);  // "4.2%"
+// "1.23 mJ (1.15 to 1.31)"
+std::string interval_text(const Interval& interval, std::string (*unit)(double));
+// "2 min 5 s"
+std::string duration_text(double seconds);
+
+// Columns of the terminal that standard output goes to; 100 when it is not one.
+int terminal_width();
+
+// First row is the header. Columns named in `right` are aligned right. When the table is too wide, the
+// longest cells of the `flexible` column are shortened in the middle.
+struct Table {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<bool> right;
+  int flexible = -1;
+  std::string text(int width) const;
+};
+void print(const Table& table);
+
+}  // namespace ampere

@@ -1,0 +1,53 @@
+#include "estimate/composition.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ampere {
+namespace {
+
+constexpr double kPriorDeviation = 0.04;
+constexpr double kPriorWeight = 2;  // as many networks as the belief counts for
+constexpr double kLeastDeviation = 0.01;
+
+std::string fact_name(const std::string& method, const std::string& family, Quantity quantity) {
+  const char* q = quantity == Quantity::kEnergy ? "energy" : quantity == Quantity::kTime ? "time" : "host";
+  return "composition/" + method + "/" + family + "/" + q;
+}
+
+}  // namespace
+
+CompositionError learn_composition(const std::vector<WholeCheck>& checks) {
+  CompositionError error;
+  error.networks = static_cast<int>(checks.size());
+  if (checks.empty()) return error;
+  const auto n = static_cast<double>(checks.size());
+  double sum = 0;
+  for (const WholeCheck& c : checks) sum += std::log(c.measured / c.estimated);
+  error.log_bias = sum / (n + kPriorWeight);  // shrunk towards "layers add up"
+  double squares = kPriorWeight * kPriorDeviation * kPriorDeviation;
+  for (const WholeCheck& c : checks) {
+    const double off = std::log(c.measured / c.estimated) - error.log_bias;
+    squares += std::max(0.0, off * off - c.deviation * c.deviation);
+  }
+  error.deviation = std::max(kLeastDeviation, std::sqrt(squares / (n + kPriorWeight)));
+  return error;
+}
+
+CompositionError composition_of(DeviceProfile& profile, const std::string& method, const std::string& family,
+                                Quantity quantity) {
+  const auto fact =
+      profile.store().fact(profile.device(), profile.recipe(), fact_name(method, family, quantity));
+  if (!fact) return {};
+  JsonReader r(*fact, "composition");
+  return {r.number("log_bias"), r.number("deviation"), static_cast<int>(r.integer("networks"))};
+}
+
+void keep_composition(DeviceProfile& profile, const std::string& method, const std::string& family,
+                      Quantity quantity, const CompositionError& error) {
+  profile.store().put_fact(
+      profile.device(), profile.recipe(), fact_name(method, family, quantity),
+      {{"log_bias", error.log_bias}, {"deviation", error.deviation}, {"networks", error.networks}});
+}
+
+}  // namespace ampere

@@ -1,0 +1,33 @@
+// How far sums of layers are off whole networks on a device, learned from a few whole networks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/device_profile.h"
+
+namespace ampere {
+
+struct CompositionError {
+  double log_bias = 0;      // whole over sum, logarithm
+  double deviation = 0.04;  // relative; what we believe before any whole network was trained
+  int networks = 0;         // whole networks behind it
+};
+
+// One whole network beside its estimate.
+struct WholeCheck {
+  double measured;
+  double estimated;
+  double deviation;  // relative standard deviation of the estimate by its surfaces alone
+};
+
+// Weighs the checks against the belief that layers add up to within 4%.
+CompositionError learn_composition(const std::vector<WholeCheck>& checks);
+
+// Kept in the store per method, family of networks and quantity; the belief where nothing is known.
+CompositionError composition_of(DeviceProfile& profile, const std::string& method, const std::string& family,
+                                Quantity quantity);
+void keep_composition(DeviceProfile& profile, const std::string& method, const std::string& family,
+                      Quantity quantity, const CompositionError& error);
+
+}  // namespace ampere

@@ -1,0 +1,77 @@
+// What a network will cost, with how sure we are.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "layers/parse.h"
+#include "profile/device_profile.h"
+
+namespace ampere {
+
+// An expected value and the bounds that hold it with 95% probability.
+struct Interval {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+// From mean and standard deviation. Costs are positive, so the interval is that of a log-normal.
+Interval interval_of(double mean, double deviation);
+Interval operator*(const Interval& interval, double factor);
+
+struct LayerEstimate {
+  std::string name;
+  LayerRole role = LayerRole::kHidden;
+  std::string kind;
+  Channels channels;
+  Interval energy_j;          // per iteration
+  Interval time_s;            // per iteration
+  bool extrapolated = false;  // outside the channels that were profiled
+};
+
+enum class Regime {
+  kSingle,  // one clock: the CPU does all the work
+  kDevice,  // the accelerator is busy all the time
+  kHost,    // the accelerator waits for the host to issue work
+};
+const char* to_word(Regime regime);
+
+struct Estimate {
+  std::string method;
+  Interval energy_j;          // per iteration
+  Interval time_s;            // per iteration
+  double fixed_energy_j = 0;  // of an iteration without any layer, part of energy_j
+  double fixed_time_s = 0;
+  double host_time_s = 0;  // host issue time per iteration, 0 on one clock
+  Regime regime = Regime::kSingle;
+  bool modelled = false;
+  std::vector<LayerEstimate> layers;
+};
+
+// A way to profile and estimate: a row of the table in methods().
+struct Method {
+  const char* name;
+  const char* description;
+  std::vector<SurfacePlan> (*plans)(const std::vector<Layer>& layers);
+  // All surfaces of plans() must have points in the profile.
+  Estimate (*estimate)(DeviceProfile& profile, const std::vector<Layer>& layers);
+};
+const std::vector<Method>& methods();
+// Throws Error{kBadInput} that lists the known ones.
+const Method& find_method(const std::string& name);
+
+// Adds the method's plans to the profile and returns the keys of those that nobody has measured yet.
+std::vector<std::string> missing_surfaces(DeviceProfile& profile, const Method& method,
+                                          const std::vector<Layer>& layers);
+
+// The whole way: layers, surfaces, sum, and the composition error learned for this family of networks.
+// Throws Error{kNotProfiled} that lists every missing kind.
+Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
+                          std::int64_t batch);
+
+// What composition errors are kept by: the network's name up to its parameters.
+std::string family_of(const Network& network);
+
+}  // namespace ampere

@@ -1,0 +1,42 @@
+#include <cmath>
+
+#include "base/error.h"
+#include "estimate/composition.h"
+#include "estimate/estimate.h"
+
+namespace ampere {
+namespace {
+
+constexpr double kZ95 = 1.959963984540054;
+
+// The surfaces' own uncertainty and that of adding up are independent.
+Interval with_composition(const Interval& interval, const CompositionError& error) {
+  if (!(interval.value > 0)) return interval;
+  const double own = interval.low > 0 ? std::log(interval.high / interval.value) / kZ95 : 1;
+  const double deviation = std::sqrt(own * own + error.deviation * error.deviation);
+  const double value = interval.value * std::exp(error.log_bias);
+  return {value, value * std::exp(-kZ95 * deviation), value * std::exp(kZ95 * deviation)};
+}
+
+}  // namespace
+
+std::string family_of(const Network& network) { return network.name().substr(0, network.name().find(':')); }
+
+Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
+                          std::int64_t batch) {
+  const std::vector<Layer> layers = parse_layers(network, batch);
+  const std::vector<std::string> missing = missing_surfaces(profile, method, layers);
+  if (!missing.empty()) {
+    std::string list;
+    for (const std::string& key : missing) list += "\n  " + key;
+    throw Error(ErrorKind::kNotProfiled,
+                "these kinds of layers were not profiled on this device yet:" + list);
+  }
+  Estimate e = method.estimate(profile, layers);
+  const std::string family = family_of(network);
+  e.energy_j = with_composition(e.energy_j, composition_of(profile, method.name, family, Quantity::kEnergy));
+  e.time_s = with_composition(e.time_s, composition_of(profile, method.name, family, Quantity::kTime));
+  return e;
+}
+
+}  // namespace ampere

@@ -1,0 +1,40 @@
+#include "estimate/sum.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ampere {
+
+LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
+                    const std::map<std::string, std::string>& surface_of, Quantity quantity) {
+  LayerSum sum;
+  sum.layer_mean.resize(layers.size());
+  sum.layer_deviation.resize(layers.size());
+  std::map<std::string, std::vector<std::size_t>> by_surface;
+  for (std::size_t i = 0; i < layers.size(); ++i) by_surface[surface_of.at(layers[i].key())].push_back(i);
+  for (const auto& [key, members] : by_surface) {
+    // Deep networks repeat the same layer many times: predict each place once, count it often.
+    std::map<Channels, std::vector<std::size_t>> by_place;
+    for (std::size_t i : members) by_place[layers[i].channels].push_back(i);
+    std::vector<Channels> places;
+    Eigen::VectorXd count(static_cast<Eigen::Index>(by_place.size()));
+    for (const auto& [place, same] : by_place) {
+      count(static_cast<Eigen::Index>(places.size())) = static_cast<double>(same.size());
+      places.push_back(place);
+    }
+    const SurfacePrediction p = profile.model(key, quantity).at(places);
+    sum.mean += count.dot(p.mean);
+    sum.variance += std::max(0.0, count.dot(p.covariance * count));
+    Eigen::Index row = 0;
+    for (const auto& [place, same] : by_place) {
+      for (std::size_t i : same) {
+        sum.layer_mean[i] = p.mean(row);
+        sum.layer_deviation[i] = std::sqrt(std::max(0.0, p.covariance(row, row)));
+      }
+      ++row;
+    }
+  }
+  return sum;
+}
+
+}  // namespace ampere

@@ -1,0 +1,25 @@
+// Adding up layers: means, and variances by the joint posterior of layers that share a surface.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "layers/parse.h"
+#include "profile/device_profile.h"
+
+namespace ampere {
+
+struct LayerSum {
+  double mean = 0;
+  double variance = 0;
+  std::vector<double> layer_mean;  // one per layer
+  std::vector<double> layer_deviation;
+};
+
+// `surface_of` maps Layer::key() to the surface's key. Layers of one surface err together, so their
+// covariances count; different surfaces are independent.
+LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
+                    const std::map<std::string, std::string>& surface_of, Quantity quantity);
+
+}  // namespace ampere

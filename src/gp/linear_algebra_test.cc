@@ -1,0 +1,126 @@
+// Tests of exp_minus, whiten, cholesky and gls: the arithmetic under the Gaussian process.
+#include <gtest/gtest.h>
+
+#include <Eigen/LU>
+#include <cmath>
+#include <numbers>
+
+#include "gp/cholesky.h"
+#include "gp/exp_minus.h"
+#include "gp/gls.h"
+#include "gp/test_points.h"
+#include "gp/whiten.h"
+
+namespace ampere {
+namespace {
+
+Eigen::MatrixXd positive_definite(Eigen::Index n, unsigned seed) {
+  const Eigen::MatrixXd a = random_matrix(n, n, seed);
+  return a * a.transpose() + Eigen::MatrixXd::Identity(n, n);
+}
+
+double relative_error(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
+  return (a - b).norm() / b.norm();
+}
+
+const Eigen::Index kSizes[] = {1, 2, 3, 4, 5, 16, 17, 33, 70, 150};
+
+TEST(ExpMinus, MatchesTheStandardLibrary) {
+  for (double x = 0; x < 708; x = x * 1.01 + 1e-4) {
+    double mine = 0;
+    exp_minus(1, &x, &mine);
+    EXPECT_NEAR(mine / std::exp(-x), 1, 5e-16) << x;
+  }
+  const double ends[] = {0, 708, 1e300};
+  double values[3];
+  exp_minus(3, ends, values);
+  EXPECT_EQ(values[0], 1);
+  EXPECT_GT(values[1], 0);
+  EXPECT_EQ(values[2], values[1]);
+}
+
+TEST(ExpMinus, IsTheSameForOneNumberAndForMany) {
+  const Eigen::VectorXd x = 40 * random_matrix(37, 1, 5);
+  Eigen::VectorXd root(37);
+  Eigen::VectorXd many(37);
+  exp_minus_root(37, 3, x.data(), root.data(), many.data());
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(root[i], std::sqrt(3 * x[i]));
+    double one = 0;
+    exp_minus(1, &root[i], &one);
+    EXPECT_EQ(many[i], one);
+  }
+}
+
+TEST(Cholesky, FactorsInvertsAndSquares) {
+  for (const Eigen::Index n : kSizes) {
+    const Eigen::MatrixXd a = positive_definite(n, 11);
+    Eigen::MatrixXd work = a;
+    ASSERT_TRUE(cholesky_in_place(&work));
+    const Eigen::MatrixXd lower = work.triangularView<Eigen::Lower>();
+    EXPECT_LT(relative_error(lower * lower.transpose(), a), 1e-13);
+    invert_lower_in_place(work);
+    const Eigen::MatrixXd inverse = work.triangularView<Eigen::Lower>();
+    EXPECT_LT((inverse * lower - Eigen::MatrixXd::Identity(n, n)).norm(), 1e-11) << n;
+    square_lower_in_place(work);
+    const Eigen::MatrixXd squared = work.selfadjointView<Eigen::Lower>();
+    EXPECT_LT(relative_error(squared, a.inverse()), 1e-11) << n;
+  }
+}
+
+TEST(Cholesky, RefusesSingularMatrices) {
+  Eigen::MatrixXd ones = Eigen::MatrixXd::Ones(5, 5);
+  EXPECT_FALSE(cholesky_in_place(&ones));
+  Eigen::MatrixXd negative = -Eigen::MatrixXd::Identity(2, 2);
+  EXPECT_FALSE(cholesky_in_place(&negative));
+}
+
+TEST(Cholesky, JitterGrowsAndEnds) {
+  int steps = 0;
+  for (double jitter = 0; jitter >= 0 && steps < 100; ++steps) {
+    const double next = next_jitter(jitter);
+    if (next >= 0) {
+      EXPECT_GT(next, jitter);
+    }
+    jitter = next;
+  }
+  EXPECT_EQ(steps, 10);
+}
+
+TEST(Whitener, SolvesForEveryLane) {
+  for (const Eigen::Index n : kSizes) {
+    Eigen::MatrixXd lower = positive_definite(n, 12);
+    ASSERT_TRUE(cholesky_in_place(&lower));
+    const Whitener whitener(lower);
+    Whitener::Lanes lanes = Whitener::Lanes::Zero(Whitener::kLanes, whitener.padded_size());
+    const Eigen::MatrixXd k = random_matrix(Whitener::kLanes, n, 13);
+    lanes.leftCols(n) = k;
+    whitener.apply(&lanes);
+    const Eigen::MatrixXd back = lower.triangularView<Eigen::Lower>() * lanes.leftCols(n).transpose();
+    EXPECT_LT(relative_error(back.transpose(), k), 1e-13) << n;
+    EXPECT_EQ(lanes.rightCols(whitener.padded_size() - n).cwiseAbs().sum(), 0);
+  }
+}
+
+TEST(Gls, IsTheTextbookFormula) {
+  const Eigen::Index n = 9;
+  const Eigen::MatrixXd covariance = positive_definite(n, 14);
+  const Eigen::VectorXd y = random_matrix(n, 1, 15);
+  const Eigen::MatrixXd basis = random_matrix(n, 2, 16);
+  GlsFactor factor;
+  factor.chol = covariance;
+  ASSERT_TRUE(cholesky_in_place(&factor.chol));
+  ASSERT_TRUE(solve_gls(y, basis, &factor));
+  const Eigen::MatrixXd inverse = covariance.inverse();
+  const Eigen::MatrixXd a = basis.transpose() * inverse * basis;
+  const Eigen::VectorXd beta = a.inverse() * basis.transpose() * inverse * y;
+  const Eigen::VectorXd residual = y - basis * beta;
+  EXPECT_LT(relative_error(factor.beta, beta), 1e-11);
+  EXPECT_LT(relative_error(factor.alpha, inverse * residual), 1e-11);
+  const double expected = -0.5 * (residual.dot(inverse * residual) + std::log(covariance.determinant()) +
+                                  std::log(a.determinant()) + (n - 2) * std::log(2 * std::numbers::pi));
+  EXPECT_NEAR(factor.log_likelihood, expected, 1e-10);
+}
+
+}  // namespace
+}  // namespace ampere

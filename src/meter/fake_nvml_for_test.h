@@ -1,0 +1,23 @@
+// The driver that tests talk to: a shared library with NVML's functions, whose answers the test sets.
+#pragma once
+
+#include <string>
+
+struct FakeGpu {
+  unsigned long long energy_mj = 1000000;
+  unsigned power_mw = 300000;
+  std::string uuid = "GPU-0000";
+  std::string model = "Fake GPU";
+  int energy_result = 0;  // what nvmlDeviceGetTotalEnergyConsumption returns
+  unsigned mig = 0;
+  unsigned long long throttle = 0;
+};
+
+struct FakeNvml {
+  int init_result = 0;
+  int initialised = 0;
+  unsigned count = 1;
+  FakeGpu gpus[4];
+};
+
+extern "C" FakeNvml* fake_nvml();

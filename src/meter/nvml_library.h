@@ -1,0 +1,43 @@
+// NVIDIA's management library, loaded at run time: no header and no library is needed to build.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace ampere {
+
+// The functions used, under the names and with the types of NVIDIA's nvml.h (NVML API Reference Guide). All
+// but the first group may be missing in old drivers and are null then.
+struct Nvml {
+  using Device = struct nvmlDevice_st*;
+  static constexpr int kSuccess = 0;
+  static constexpr int kNotSupported = 3;
+  static constexpr int kNoPermission = 4;
+  static constexpr unsigned kSmClock = 1;         // NVML_CLOCK_SM
+  static constexpr unsigned kGpuTemperature = 0;  // NVML_TEMPERATURE_GPU
+  static constexpr unsigned kMigEnabled = 1;      // NVML_DEVICE_MIG_ENABLE
+
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  const char* (*error_string)(int) = nullptr;
+  int (*device_count)(unsigned*) = nullptr;
+  int (*device_by_index)(unsigned, Device*) = nullptr;
+  int (*device_name)(Device, char*, unsigned) = nullptr;
+  int (*device_uuid)(Device, char*, unsigned) = nullptr;
+
+  int (*total_energy_mj)(Device, unsigned long long*) = nullptr;
+  int (*power_mw)(Device, unsigned*) = nullptr;
+  int (*mig_mode)(Device, unsigned* current, unsigned* pending) = nullptr;
+  int (*temperature_c)(Device, unsigned sensor, unsigned*) = nullptr;
+  int (*clock_mhz)(Device, unsigned type, unsigned*) = nullptr;
+  int (*power_limit_mw)(Device, unsigned*) = nullptr;
+  int (*throttle_reasons)(Device, unsigned long long*) = nullptr;
+
+  std::string message(int result) const;
+};
+
+// Loads $AMPERE_NVML_LIBRARY, or libnvidia-ml.so.1, and initialises it; shut down and unloaded with the last
+// owner. Throws Error{kNoMeter} with why and the fix.
+std::shared_ptr<const Nvml> load_nvml();
+
+}  // namespace ampere

@@ -1,0 +1,45 @@
+// Guided profiling (paper, section 3.3): which point of a surface to measure next, and when to stop.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "layers/parse.h"
+#include "profile/surface_model.h"
+
+namespace ampere {
+
+struct GuidedOptions {
+  int max_points_1d = 8;   // point limit of surfaces with one free channel number
+  int max_points_2d = 18;  // of those with two
+  int min_points_1d = 4;   // the deviation is not believed before
+  int min_points_2d = 7;
+  double stop_deviation = 0.05;  // largest standard deviation over mean that is good enough
+  bool all_corners = true;       // start with every corner; false: lowest and highest only (the paper)
+};
+
+enum class StopWhy { kGoOn, kPointLimit, kCertain, kExhausted };
+// "point limit", "certain", "nothing left"
+const char* to_word(StopWhy why);
+
+struct NextPoint {
+  std::optional<Channels> channels;  // absent: stop
+  StopWhy why = StopWhy::kGoOn;
+  double deviation = 1;  // largest relative deviation over the surface, 1 when unknown
+};
+
+// Corners first, then the place of largest variance among integer channels that were neither measured
+// nor excluded. `model` is fitted to the observations so far; null while there are too few. A pure
+// function of what was measured, so a run that was killed goes on as if nothing had happened.
+NextPoint next_point(Surface surface, const Domain& domain, const std::set<Channels>& measured,
+                     const std::set<Channels>& excluded, const SurfaceModel* model,
+                     const GuidedOptions& options);
+
+// How many points the surface starts with.
+std::size_t corner_count(Surface surface, const Domain& domain, const GuidedOptions& options);
+
+// Integer places over the domain: all of them when there are few, else log-spaced in each direction.
+std::vector<Channels> candidates(Surface surface, const Domain& domain);
+
+}  // namespace ampere

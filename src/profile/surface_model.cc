@@ -1,0 +1,138 @@
+#include "profile/surface_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "profile/nnls.h"
+
+namespace ampere {
+
+SurfaceOptions default_surface_options() {
+  SurfaceOptions options;
+  options.gp.restarts = 3;
+  options.gp.subtract_mean = true;
+  // With a dozen points the likelihood alone cannot tell noise from wiggles; measurements have told
+  // us how noisy they are, and surfaces bend over a good part of their range.
+  options.gp.length_prior = LogPrior{0.7, 0.7};
+  return options;
+}
+
+SurfaceOptions paper_surface_options() {
+  SurfaceOptions options;
+  options.logarithmic = false;
+  options.physical_mean = false;
+  options.gp.restarts = 5;
+  return options;
+}
+
+SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surface, const CostPolynomial& cost,
+                           const SurfaceOptions& options)
+    : observations_(std::move(observations)), surface_(surface), cost_(cost), options_(options) {
+  if (observations_.empty()) throw bad_input("a surface needs at least one measured point");
+  if (options_.physical_mean) fit_physical_mean();
+  const auto n = static_cast<Eigen::Index>(observations_.size());
+  GpData data;
+  data.x.resize(n, dimensions());
+  data.y.resize(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const Observation& o = observations_[static_cast<std::size_t>(i)];
+    if (!std::isfinite(o.value) || (options_.logarithmic && o.value <= 0)) {
+      throw bad_input("a surface point has a value that is not positive");
+    }
+    double x[2];
+    locate(o.channels, x);
+    for (int d = 0; d < dimensions(); ++d) data.x(i, d) = x[d];
+    data.y(i) =
+        options_.logarithmic ? std::log(o.value / physical(o.channels)) : o.value - physical(o.channels);
+  }
+  GpOptions gp = options_.gp;
+  // Length-scales are relative to the channels' range even when the first points lie close together.
+  gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), gp));
+}
+
+void SurfaceModel::fit_physical_mean() {
+  const auto n = static_cast<Eigen::Index>(observations_.size());
+  Eigen::MatrixXd terms(n, 3);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const Observation& o = observations_[static_cast<std::size_t>(i)];
+    // Divided by the value: relative errors count, as everywhere.
+    terms.row(i) << 1 / o.value, cost_.flops(o.channels) / o.value, cost_.bytes(o.channels) / o.value;
+  }
+  const Eigen::VectorXd scale = terms.colwise().norm().cwiseMax(1e-300).transpose();
+  const Eigen::VectorXd k =
+      nonnegative_least_squares(terms * scale.cwiseInverse().asDiagonal(), Eigen::VectorXd::Ones(n));
+  fixed_ = k(0) / scale(0);
+  per_flop_ = k(1) / scale(1);
+  per_byte_ = k(2) / scale(2);
+}
+
+double SurfaceModel::physical(Channels c) const {
+  if (!options_.physical_mean) return options_.logarithmic ? 1 : 0;
+  return fixed_ + per_flop_ * cost_.flops(c) + per_byte_ * cost_.bytes(c);
+}
+
+void SurfaceModel::locate(Channels c, double* x) const {
+  auto place = [&](std::int64_t v) {
+    return options_.logarithmic ? std::log(static_cast<double>(v)) : static_cast<double>(v);
+  };
+  switch (surface_) {
+    case Surface::kOut:
+      x[0] = place(c.out);
+      break;
+    case Surface::kInOut:
+      x[0] = place(c.in);
+      x[1] = place(c.out);
+      break;
+    default:
+      x[0] = place(c.in);
+  }
+}
+
+Eigen::MatrixXd SurfaceModel::locate(const std::vector<Channels>& places) const {
+  Eigen::MatrixXd x(static_cast<Eigen::Index>(places.size()), dimensions());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    double at[2];
+    locate(places[i], at);
+    for (int d = 0; d < dimensions(); ++d) x(static_cast<Eigen::Index>(i), d) = at[d];
+  }
+  return x;
+}
+
+double SurfaceModel::mean_at(Channels channels) const {
+  double x[2];
+  locate(channels, x);
+  const double g = gp_->mean_at(x);
+  return options_.logarithmic ? physical(channels) * std::exp(g) : physical(channels) + g;
+}
+
+SurfacePrediction SurfaceModel::at(const std::vector<Channels>& places) const {
+  const GpJointPrediction joint = gp_->joint(locate(places));
+  const auto n = static_cast<Eigen::Index>(places.size());
+  SurfacePrediction out{Eigen::VectorXd(n), joint.covariance};
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double base = physical(places[static_cast<std::size_t>(i)]);
+    out.mean(i) = options_.logarithmic ? base * std::exp(joint.mean(i)) : base + joint.mean(i);
+  }
+  if (!options_.logarithmic) return out;
+  // Log-normal values: Cov = m_i m_j (exp(c_ij) - 1), with the median as m. The mean of a log-normal
+  // would exceed it by half the variance, which only says how little is known; bounded so that a
+  // place far from every point stays a number.
+  out.covariance =
+      out.mean.asDiagonal() * joint.covariance.array().cwiseMin(4.0).exp().matrix() * out.mean.asDiagonal();
+  out.covariance -= out.mean * out.mean.transpose();
+  return out;
+}
+
+Eigen::VectorXd SurfaceModel::relative_deviation(const std::vector<Channels>& places) const {
+  const GpPrediction p = gp_->predict(locate(places));
+  if (options_.logarithmic) return p.variance.cwiseMax(0).cwiseSqrt();
+  Eigen::VectorXd out(p.mean.size());
+  for (Eigen::Index i = 0; i < out.size(); ++i) {
+    const double mean = physical(places[static_cast<std::size_t>(i)]) + p.mean(i);
+    out(i) = std::sqrt(std::max(0.0, p.variance(i))) / std::max(std::abs(mean), 1e-300);
+  }
+  return out;
+}
+
+}  // namespace ampere

@@ -1,0 +1,48 @@
+#include "profile/surface_plan.h"
+
+#include "variants/paper_variants.h"
+
+namespace ampere {
+
+std::vector<SurfacePlan> split_plans(const std::vector<Layer>& layers) {
+  std::vector<SurfacePlan> plans;
+  for (const LayerGroup& group : group_layers(layers)) {
+    SurfacePlan plan;
+    plan.layer_key = group.layer.key();
+    plan.key = "split/" + plan.layer_key;
+    plan.role = group.layer.role;
+    plan.kind = group.layer.kind;
+    plan.domain = group.domain;
+    plan.less_empty = true;
+    plan.variant = [kind = plan.kind, role = plan.role](Channels c) { return split_probe(kind, role, c); };
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+std::vector<SurfacePlan> paper_plans(const std::vector<Layer>& layers) {
+  std::vector<SurfacePlan> plans;
+  for (const PaperSurface& s : paper_surfaces(layers)) {
+    SurfacePlan plan;
+    plan.key = s.key();
+    plan.layer_key = s.layer_key();
+    plan.role = s.role;
+    plan.kind = s.kind;
+    plan.domain = s.domain;
+    plan.variant = [s](Channels c) { return paper_variant(s, c); };
+    if (!s.input_key.empty()) {
+      plan.subtract.push_back({s.input_key, [in = s.input->fixed.in](Channels c) {
+                                 return Channels{in, c.in};
+                               }});
+    }
+    if (!s.output_key.empty()) {
+      plan.subtract.push_back({s.output_key, [s](Channels c) {
+                                 return Channels{channels_read_by_output(s, c), s.output->fixed.out};
+                               }});
+    }
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+}  // namespace ampere

@@ -1,0 +1,61 @@
+// Talking to a worker: starts it, asks, and survives it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "protocol/messages.h"
+
+namespace ampere {
+
+class Process;
+
+struct WorkerOptions {
+  std::string command;         // a shell command line: "ampere-worker", "ssh jetson ampere-worker"
+  double hello_seconds = 60;   // a worker far away takes its time to start
+  double reply_seconds = 60;   // for requests that say nothing of their own length
+  double measure_margin = 60;  // on top of a measurement's budget: building the network, warming up
+  int max_failures = 3;        // failures in a row after which it is not started again
+  // Gets what the worker writes to its standard error, as it comes; nothing is passed on without it.
+  std::function<void(std::string_view)> on_stderr;
+};
+
+// Not thread-safe. When the worker dies, hangs or answers nonsense the call throws Error{kWorker} and
+// the next one starts it anew; an error it reports is thrown with its kind, and it lives on.
+class WorkerClient {
+ public:
+  explicit WorkerClient(WorkerOptions options);
+  ~WorkerClient();
+
+  // The result of one request; the answer must come within `seconds`.
+  Json call(const std::string& verb, const Json& params, double seconds);
+
+  Json detect();
+  // Watts with the framework up and nothing running: {"power_w", "meter", "modelled"}.
+  Json idle(double seconds, const std::string& meter);
+  Measurement measure(const MeasureRequest& request);
+
+  const std::string& command() const { return options_.command; }
+  // True once it has failed max_failures times in a row: every further call throws at once.
+  bool gave_up() const { return failures_ >= options_.max_failures; }
+
+ private:
+  Json ask(const std::string& verb, const std::string& task, const Json& params, double seconds);
+  Json exchange(const std::string& verb, const std::string& task, const Json& params, double seconds);
+  void start();
+  [[noreturn]] void fail(const std::string& task, const std::string& what, const std::string& advice);
+  [[noreturn]] void fail_ended(const std::string& task);
+
+  WorkerOptions options_;
+  std::unique_ptr<Process> process_;
+  std::int64_t next_id_ = 1;
+  int failures_ = 0;
+};
+
+// $AMPERE_WORKER, else the ampere-worker beside this program, else the one on the path.
+std::string default_worker_command();
+
+}  // namespace ampere

@@ -1,0 +1,50 @@
+// Attention and the transformer's encoder layer over (batch, length, features), with the weights,
+// order of operations and kernels that PyTorch's own modules use with batch_first.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+
+namespace ampere {
+
+class AttentionModule : public torch::nn::Module {
+ public:
+  // `dropout` is that of the attention weights.
+  AttentionModule(std::int64_t width, std::int64_t heads, bool bias, double dropout);
+  torch::Tensor forward(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value);
+
+ private:
+  torch::Tensor split_heads(const torch::Tensor& x) const;
+
+  std::int64_t heads_;
+  double dropout_;
+  torch::Tensor in_weight_, in_bias_;  // query, key and value stacked, as PyTorch stores them
+  torch::nn::Linear out_;
+};
+
+struct EncoderOptions {
+  std::int64_t width = 0;
+  std::int64_t heads = 1;
+  std::int64_t feedforward = 0;
+  double dropout = 0.1;
+  bool gelu = false;  // else relu
+  bool norm_first = false;
+};
+
+class EncoderModule : public torch::nn::Module {
+ public:
+  explicit EncoderModule(const EncoderOptions& options);
+  torch::Tensor forward(const torch::Tensor& input);
+
+ private:
+  torch::Tensor attend(const torch::Tensor& x);
+  torch::Tensor feed_forward(const torch::Tensor& x);
+
+  EncoderOptions options_;
+  std::shared_ptr<AttentionModule> attention_;
+  torch::nn::Linear widen_, narrow_;
+  torch::nn::LayerNorm norm1_, norm2_;
+};
+
+}  // namespace ampere

@@ -1,0 +1,18 @@
+// What can train and what can be metered here, as the result of the "detect" verb.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "worker/device.h"
+
+namespace ampere {
+
+// "libtorch 1.13.1"
+std::string framework_name();
+
+// `threads` is what is asked for; the answer says how many really ran. `default_meter` is the
+// worker's own default, or empty.
+Json detect(Device& device, int threads, const std::string& default_meter);
+
+}  // namespace ampere

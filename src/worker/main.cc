@@ -1,0 +1,92 @@
+// ampere-worker: trains the networks it is sent and meters them. docs/protocol.md says how to talk to it.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "base/error.h"
+#include "worker/detect.h"
+#include "worker/session.h"
+#include "worker/translate.h"
+
+namespace {
+
+constexpr const char* kHelp =
+    "usage: ampere-worker [--device cpu|cuda|auto] [--meter NAME] [--threads N]\n"
+    "\n"
+    "Reads requests from standard input and answers on standard output, one JSON object a line.\n"
+    "Started by ampere; try it by hand with:\n"
+    "  echo '{\"id\": 1, \"verb\": \"detect\"}' | ampere-worker\n"
+    "\n"
+    "  --device cpu|cuda|auto  what to train on (auto: an accelerator where there is one)\n"
+    "  --meter NAME            energy meter for requests that name none\n"
+    "  --threads N             CPU threads for requests that do not say (1)\n"
+    "  --version, --help\n";
+
+int threads_from(const std::string& text) {
+  char* end = nullptr;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || value < 1 || value > 4096) {
+    throw ampere::bad_input("--threads must be a whole number between 1 and 4096, found \"" + text + "\"");
+  }
+  return static_cast<int>(value);
+}
+
+ampere::SessionOptions options_from(int argc, char** argv) {
+  ampere::SessionOptions options;
+  for (int i = 1; i < argc; ++i) {
+    std::string name = argv[i], value;
+    if (const std::size_t at = name.find('='); at != std::string::npos) {
+      value = name.substr(at + 1);
+      name.resize(at);
+    } else if (i + 1 < argc) {
+      value = argv[++i];
+    } else {
+      throw ampere::bad_input("unknown argument or missing value: " + name);
+    }
+    if (name == "--device") {
+      options.device = value;
+    } else if (name == "--meter") {
+      options.meter = value;
+    } else if (name == "--threads") {
+      options.threads = threads_from(value);
+    } else {
+      throw ampere::bad_input("unknown argument " + name);
+    }
+  }
+  return options;
+}
+
+// Standard output belongs to the protocol alone: whatever a library prints goes to standard error.
+std::FILE* take_over_stdout() {
+  const int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return nullptr;
+  return fdopen(fd, "w");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--help" || argument == "-h") return std::fputs(kHelp, stdout) < 0;
+    if (argument == "--version") {
+      return std::printf("ampere-worker %s (%s)\n", AMPERE_VERSION, ampere::framework_name().c_str()) < 0;
+    }
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const ampere::SessionOptions options = options_from(argc, argv);
+    std::FILE* out = take_over_stdout();
+    if (!out) throw ampere::Error(ampere::ErrorKind::kFailed, "standard output is closed");
+    ampere::Session session(options);
+    return ampere::serve(session, stdin, out);
+  } catch (...) {
+    const ampere::Error error = ampere::translate(std::current_exception());
+    std::fprintf(stderr, "ampere-worker: %s\n", error.what());
+    return ampere::exit_code(error.kind());
+  }
+}

@@ -1,0 +1,169 @@
+#include "worker/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "meter/window.h"
+#include "worker/trainer.h"
+#include "worker/translate.h"
+
+namespace ampere {
+namespace {
+
+// The framework picks kernels, plans and memory in the first iterations.
+constexpr int kSettlingSteps = 3;
+constexpr int kHostSamples = 25;
+// A replay has a fixed launch cost that a layer alone would pay each time; enough steps in one
+// capture make it small against them.
+constexpr double kReplaySeconds = 0.005;
+constexpr int kMaxReplaySteps = 16;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Time to issue one iteration while the device has nothing else to do.
+double host_seconds(Trainer& trainer, Device& device) {
+  std::vector<double> samples;
+  for (int i = 0; i < kHostSamples; ++i) {
+    device.synchronise();
+    const Seconds start = now();
+    trainer.step();
+    samples.push_back((now() - start).value());
+  }
+  device.synchronise();
+  return median(samples);
+}
+
+double eager_seconds(Trainer& trainer, Device& device) {
+  device.synchronise();
+  const Seconds start = now();
+  trainer.step();
+  device.synchronise();
+  return (now() - start).value();
+}
+
+struct Captured {
+  std::unique_ptr<Replay> replay;  // null: measure eagerly
+  int steps = 1;
+  std::string note;
+};
+
+Captured capture(Trainer& trainer, Device& device) {
+  if (device.is_cpu()) return {nullptr, 1, "a CPU has nothing to replay: measured eagerly"};
+  const double step_s = eager_seconds(trainer, device);
+  const int steps = std::clamp(static_cast<int>(std::ceil(kReplaySeconds / step_s)), 2, kMaxReplaySteps);
+  try {
+    return {device.capture([&] { trainer.step(); }, steps), steps, ""};
+  } catch (...) {
+    const Error error = translate(std::current_exception());
+    if (error.kind() == ErrorKind::kOutOfMemory) throw;
+    return {nullptr, 1,
+            std::string("measured eagerly, since the steps could not be captured: ") + error.what()};
+  }
+}
+
+}  // namespace
+
+Measurement measure(const MeasureRequest& request, Device& device, Meter& meter) {
+  TrainerOptions training;
+  training.loss = request.loss;
+  training.input_grad = request.input_grad;
+  training.recipe = request.recipe;
+  Trainer trainer(request.network, request.batch, training, device);
+  for (int i = 0; i < kSettlingSteps; ++i) trainer.step();
+  device.synchronise();
+
+  Measurement m;
+  if (!device.is_cpu()) m.host_s = host_seconds(trainer, device);
+  Captured captured;
+  if (request.mode == MeasureMode::kReplay) captured = capture(trainer, device);
+  const Work work = [&](std::int64_t rounds) {
+    for (std::int64_t i = 0; i < rounds; ++i) {
+      if (captured.replay) {
+        captured.replay->launch();
+      } else {
+        trainer.step();
+      }
+    }
+    device.synchronise();
+  };
+
+  WindowOptions options;
+  options.warm_up = Seconds(request.warm_up_s);
+  options.window = Seconds(request.window_s);
+  options.target_error = request.target_error;
+  options.min_windows = request.min_windows;
+  options.max_windows = std::max(options.max_windows, request.min_windows);
+  options.budget = Seconds(request.budget_s);
+  const WindowSummary summary = measure_windows(meter, work, options);
+
+  const double per_round = captured.replay ? captured.steps : 1;
+  m.energy_j = summary.energy.value() / per_round;
+  m.time_s = summary.time.value() / per_round;
+  m.energy_error = summary.energy_error;
+  m.time_error = summary.time_error;
+  m.windows = static_cast<int>(summary.windows.size());
+  m.outliers = summary.outliers;
+  double rounds = 0;
+  for (const Window& w : summary.windows) rounds += w.iterations;
+  m.iterations = std::llround(rounds * per_round);
+  m.stable = summary.stable;
+  m.modelled = meter.info().modelled;
+  m.meter = meter.info().name;
+  m.mode = captured.replay ? "replay" : "eager";
+  m.note = captured.note;
+  m.before = summary.before;
+  m.after = summary.after;
+  return m;
+}
+
+IdlePower measure_idle(double seconds, Device& device, Meter& meter) {
+  device.synchronise();
+  auto sleep = [](double s) { std::this_thread::sleep_for(std::chrono::duration<double>(s)); };
+  if (meter.info().modelled) {  // counts what this process does, so standing still is its answer
+    const Reading start = meter.read();
+    sleep(seconds);
+    const Reading end = meter.read();
+    return {((end.energy - start.energy) / (end.at - start.at)).value(), (end.at - start.at).value()};
+  }
+  WindowOptions options;
+  options.warm_up = Seconds(0);
+  options.window = options.budget = Seconds(seconds);
+  options.min_windows = options.max_windows = 1;
+  const Seconds start = now();
+  try {
+    const WindowSummary summary = measure_windows(
+        meter, [&](std::int64_t rounds) { sleep(0.001 * static_cast<double>(rounds)); }, options);
+    return {(summary.energy / summary.time).value(), (now() - start).value()};
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::kNoMeter) throw;
+    return {std::nullopt, (now() - start).value()};
+  }
+}
+
+TrainSummary train(const Network& network, std::int64_t batch, const Recipe& recipe, std::int64_t iterations,
+                   Device& device) {
+  TrainerOptions training;
+  training.recipe = recipe;
+  training.learning_rate = recipe.optimizer == "adam" ? 1e-3 : 1e-2;
+  Trainer trainer(network, batch, training, device);
+  TrainSummary summary;
+  device.synchronise();
+  const Seconds start = now();
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    trainer.step();
+    if (i == 0) summary.loss_first = trainer.last_loss().value_or(0);
+  }
+  device.synchronise();
+  summary.time_s = (now() - start).value();
+  summary.loss_last = trainer.last_loss().value_or(0);
+  return summary;
+}
+
+}  // namespace ampere

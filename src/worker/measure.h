@@ -1,0 +1,31 @@
+// What one iteration of a network costs, idle power, and plain training: the verbs that use the device.
+#pragma once
+
+#include "meter/meter.h"
+#include "protocol/messages.h"
+#include "worker/device.h"
+
+namespace ampere {
+
+// Throws what Trainer and measure_windows throw.
+Measurement measure(const MeasureRequest& request, Device& device, Meter& meter);
+
+struct IdlePower {
+  std::optional<double> power_w;  // absent when the counter stood still
+  double seconds = 0;
+};
+
+// Power with the framework's context up and nothing running.
+IdlePower measure_idle(double seconds, Device& device, Meter& meter);
+
+struct TrainSummary {
+  double loss_first = 0;
+  double loss_last = 0;
+  double time_s = 0;  // of all iterations
+};
+
+// Trains for real, at a learning rate at which the loss falls.
+TrainSummary train(const Network& network, std::int64_t batch, const Recipe& recipe, std::int64_t iterations,
+                   Device& device);
+
+}  // namespace ampere

@@ -1,0 +1,13 @@
+// Stands in for cuda_device.cc where LibTorch was built without CUDA.
+#include <c10/core/Device.h>
+
+#include "worker/device.h"
+
+namespace ampere {
+
+std::unique_ptr<Device> open_cuda_device(std::string& why) {
+  why = "this ampere-worker was built with a LibTorch without CUDA; build it with a CUDA one";
+  return nullptr;
+}
+
+}  // namespace ampere

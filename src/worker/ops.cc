@@ -1,0 +1,230 @@
+// What each op of a network computes in LibTorch.
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "worker/attention_module.h"
+#include "worker/network_module.h"
+
+namespace ampere {
+namespace {
+
+using T = torch::Tensor;
+using In = std::vector<T>;
+using Apply = std::function<T(const In&)>;
+using Ints = std::vector<std::int64_t>;
+
+// LibTorch forbids dots in the names of modules; the number keeps names apart without them.
+std::string module_name(const torch::nn::Module& owner, const Node& node) {
+  std::string name = std::to_string(owner.children().size()) + "_" + node.name;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+// Registers a module and applies it to the one input.
+template <class Holder>
+Apply unary_module(torch::nn::Module& owner, const Node& node, Holder module) {
+  owner.register_module(module_name(owner, node), module);
+  return [module](const In& in) mutable { return module->forward(in[0]); };
+}
+
+template <class Holder>
+Apply recurrent_module(torch::nn::Module& owner, const Node& node, Holder module) {
+  owner.register_module(module_name(owner, node), module);
+  return [module](const In& in) mutable { return std::get<0>(module->forward(in[0])); };
+}
+
+template <std::size_t Spatial, class Module, class Options>
+Apply conv(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  auto sized = [&](const char* attr) { return torch::ExpandingArray<Spatial>(spread(node, attr, Spatial)); };
+  Options options(in.dims[1], node.integer("out_channels"), sized("kernel"));
+  options.stride(sized("stride")).dilation(sized("dilation")).groups(groups_of(node, in.dims[1]));
+  options.padding(sized("padding")).bias(node.flag("bias"));
+  return unary_module(owner, node, Module(options));
+}
+
+template <class Module, class Options>
+Apply recurrent(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  Options options(in.dims.back(), node.integer("hidden_size"));
+  options.num_layers(node.integer("num_layers")).bidirectional(node.flag("bidirectional"));
+  options.bias(node.flag("bias")).batch_first(true);
+  return recurrent_module(owner, node, Module(options));
+}
+
+Apply attention(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  auto module =
+      std::make_shared<AttentionModule>(in.dims.back(), node.integer("heads"), node.flag("bias"), 0.0);
+  owner.register_module(module_name(owner, node), module);
+  return [module](const In& x) {
+    return x.size() == 1 ? module->forward(x[0], x[0], x[0]) : module->forward(x[0], x[1], x[2]);
+  };
+}
+
+Apply encoder(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  EncoderOptions options{in.dims.back(),
+                         node.integer("heads"),
+                         node.integer("feedforward"),
+                         node.real("dropout"),
+                         node.word("activation") == "gelu",
+                         node.flag("norm_first")};
+  return unary_module(owner, node, std::make_shared<EncoderModule>(options));
+}
+
+Apply batch_norm(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  const auto options = torch::nn::BatchNormOptions(in.dims[1]).affine(node.flag("affine"));
+  if (in.rank() == 4) return unary_module(owner, node, torch::nn::BatchNorm2d(options));
+  return unary_module(owner, node, torch::nn::BatchNorm1d(options));
+}
+
+Apply layer_norm(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  const Ints shape(in.dims.end() - node.integer("axes"), in.dims.end());
+  const auto options = torch::nn::LayerNormOptions(shape).elementwise_affine(node.flag("affine"));
+  return unary_module(owner, node, torch::nn::LayerNorm(options));
+}
+
+Apply group_norm(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  const auto options =
+      torch::nn::GroupNormOptions(node.integer("groups"), in.dims[1]).affine(node.flag("affine"));
+  return unary_module(owner, node, torch::nn::GroupNorm(options));
+}
+
+Apply pool(const Node& node, const Tensor& in) {
+  const std::size_t spatial = in.dims.size() - 2;
+  const Ints kernel = spread(node, "kernel", spatial);
+  const Ints stride = node.list("stride").empty() ? kernel : spread(node, "stride", spatial);
+  const Ints padding = spread(node, "padding", spatial);
+  const bool ceil = node.flag("ceil_mode");
+  const Ints one(spatial, 1);
+  if (node.op == Op::kMaxPool) {
+    if (spatial == 1)
+      return [=](const In& x) { return torch::max_pool1d(x[0], kernel, stride, padding, one, ceil); };
+    return [=](const In& x) { return torch::max_pool2d(x[0], kernel, stride, padding, one, ceil); };
+  }
+  if (spatial == 1)
+    return [=](const In& x) { return torch::avg_pool1d(x[0], kernel, stride, padding, ceil); };
+  return [=](const In& x) { return torch::avg_pool2d(x[0], kernel, stride, padding, ceil); };
+}
+
+Apply adaptive_pool(const Node& node, const Tensor& in) {
+  const Ints size = spread(node, "output", in.dims.size() - 2);
+  if (size.size() == 1) return [=](const In& x) { return torch::adaptive_avg_pool1d(x[0], size); };
+  return [=](const In& x) { return torch::adaptive_avg_pool2d(x[0], size); };
+}
+
+Apply reshape(const Node& node, const Tensor& in) {
+  Ints shape = node.list("shape");
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) shape[i] = in.dims[i];
+  }
+  return [shape](const In& x) { return x[0].reshape(shape); };
+}
+
+Apply slice(const Node& node) {
+  const std::int64_t axis = node.integer("axis"), start = node.integer("start");
+  const std::int64_t end = node.integer("end"), step = node.integer("step");
+  return [=](const In& x) { return x[0].slice(axis, start, end, step); };
+}
+
+Apply flatten(const Node& node, const Tensor& in) {
+  const std::int64_t start = node.integer("start");
+  if (start >= in.rank()) return [](const In& x) { return x[0]; };
+  return [start](const In& x) { return x[0].flatten(start); };
+}
+
+T add_all(const In& x) {
+  T sum = x[0] + x[1];
+  for (std::size_t i = 2; i < x.size(); ++i) sum = sum + x[i];
+  return sum;
+}
+
+}  // namespace
+
+Apply make_op(const Node& node, const std::vector<Tensor>& inputs, torch::nn::Module& owner) {
+  namespace nn = torch::nn;
+  if (inputs.empty()) throw bad_input(describe(node) + ": computes nothing");
+  const Tensor& in = inputs[0];
+  switch (node.op) {
+    case Op::kInput:
+      break;
+    case Op::kConv1d:
+      return conv<1, nn::Conv1d, nn::Conv1dOptions>(owner, node, in);
+    case Op::kConv2d:
+      return conv<2, nn::Conv2d, nn::Conv2dOptions>(owner, node, in);
+    case Op::kLinear:
+      return unary_module(
+          owner, node,
+          nn::Linear(
+              nn::LinearOptions(in.dims.back(), node.integer("out_features")).bias(node.flag("bias"))));
+    case Op::kEmbedding:
+      return unary_module(owner, node, nn::Embedding(node.integer("vocabulary"), node.integer("dim")));
+    case Op::kLstm:
+      return recurrent<nn::LSTM, nn::LSTMOptions>(owner, node, in);
+    case Op::kGru:
+      return recurrent<nn::GRU, nn::GRUOptions>(owner, node, in);
+    case Op::kAttention:
+      return attention(owner, node, in);
+    case Op::kEncoderLayer:
+      return encoder(owner, node, in);
+    case Op::kBatchNorm:
+      return batch_norm(owner, node, in);
+    case Op::kLayerNorm:
+      return layer_norm(owner, node, in);
+    case Op::kGroupNorm:
+      return group_norm(owner, node, in);
+    case Op::kRelu:
+      return [](const In& x) { return torch::relu(x[0]); };
+    case Op::kRelu6:
+      return [](const In& x) { return torch::relu6(x[0]); };
+    case Op::kLeakyRelu:
+      return [slope = node.real("slope")](const In& x) { return torch::leaky_relu(x[0], slope); };
+    case Op::kElu:
+      return [](const In& x) { return torch::elu(x[0]); };
+    case Op::kGelu:
+      return [](const In& x) { return torch::gelu(x[0]); };
+    case Op::kSilu:
+      return [](const In& x) { return torch::silu(x[0]); };
+    case Op::kHardswish:
+      return [](const In& x) { return torch::hardswish(x[0]); };
+    case Op::kHardsigmoid:
+      return [](const In& x) { return torch::hardsigmoid(x[0]); };
+    case Op::kSigmoid:
+      return [](const In& x) { return torch::sigmoid(x[0]); };
+    case Op::kTanh:
+      return [](const In& x) { return torch::tanh(x[0]); };
+    case Op::kSoftmax:
+      return [axis = node.integer("axis")](const In& x) { return torch::softmax(x[0], axis); };
+    case Op::kIdentity:
+      return [](const In& x) { return x[0]; };
+    case Op::kMaxPool:
+    case Op::kAvgPool:
+      return pool(node, in);
+    case Op::kAdaptiveAvgPool:
+      return adaptive_pool(node, in);
+    case Op::kDropout:
+      return [p = node.real("p")](const In& x) { return torch::dropout(x[0], p, true); };
+    case Op::kAdd:
+      return add_all;
+    case Op::kMul:
+      return [](const In& x) { return x[0] * x[1]; };
+    case Op::kConcat:
+      return [axis = node.integer("axis")](const In& x) { return torch::cat(x, axis); };
+    case Op::kMatmul:
+      return [](const In& x) { return torch::matmul(x[0], x[1]); };
+    case Op::kFlatten:
+      return flatten(node, in);
+    case Op::kReshape:
+      return reshape(node, in);
+    case Op::kPermute:
+      return [order = node.list("order")](const In& x) { return x[0].permute(order); };
+    case Op::kSlice:
+      return slice(node);
+    case Op::kMean:
+      return [axes = node.list("axes"), keep = node.flag("keepdim")](const In& x) {
+        return x[0].mean(axes, keep);
+      };
+  }
+  throw bad_input(describe(node) + ": this worker cannot train it");
+}
+
+}  // namespace ampere
