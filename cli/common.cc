@@ -1,6 +1,7 @@
 #include "common.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 #include "base/error.h"
@@ -16,13 +17,16 @@ void add_output_options(CLI::App& verb, CommonOptions& o) {
 void add_store_options(CLI::App& verb, CommonOptions& o) {
   o.store = default_store_path();
   verb.add_option("--store", o.store, "File that measurements are kept in [AMPERE_STORE]");
-  verb.add_option("--device", o.device, "Id of a device in the store (see ampere store)");
+}
+
+void add_device_option(CLI::App& verb, CommonOptions& o) {
+  verb.add_option("--device", o.device, "Id of a device in the store (see ampere store list)");
 }
 
 void add_worker_options(CLI::App& verb, CommonOptions& o) {
   o.worker = default_worker_command();
   verb.add_option("--worker", o.worker,
-                  "Command that starts the worker, e.g. \"ssh jetson ampere-worker\" [AMPERE_WORKER]");
+                  "Command of the worker, e.g. \"ssh jetson ampere-worker\" [AMPERE_WORKER]");
   verb.add_option("--meter", o.meter, "Energy meter (see ampere detect)")->envname("AMPERE_METER");
 }
 
@@ -72,16 +76,31 @@ Json fingerprint_of(const Json& device, const std::string& meter) {
   return f;
 }
 
+WorkerOptions worker_options(const CommonOptions& options) {
+  WorkerOptions w;
+  w.command = options.worker;
+  const char* text = std::getenv("AMPERE_WORKER_TIMEOUT");
+  if (!text || !*text) return w;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (*end != '\0' || !(seconds > 0)) {
+    throw bad_input(std::string("AMPERE_WORKER_TIMEOUT must be a number of seconds above 0, found \"") +
+                    text + "\"");
+  }
+  w.hello_seconds = w.reply_seconds = w.measure_margin = seconds;
+  return w;
+}
+
 Session open_session(const CommonOptions& options) {
   Session s;
   s.store = std::make_unique<Store>(options.store);
-  WorkerOptions w;
-  w.command = options.worker;
-  s.worker = std::make_unique<WorkerClient>(w);
+  s.worker = std::make_unique<WorkerClient>(worker_options(options));
   const Json found = s.worker->detect();
-  JsonReader r(found, "detect");
-  s.device = r.object("device");
-  s.meter = options.meter.empty() ? r.text("default_meter", "") : options.meter;
+  read_answer(*s.worker, [&] {
+    JsonReader r(found, "detect");
+    s.device = r.object("device");
+    s.meter = options.meter.empty() ? r.text("default_meter", "") : options.meter;
+  });
   if (s.meter.empty())
     throw Error(ErrorKind::kNoMeter, "the worker has no usable energy meter; see: ampere detect");
   s.fingerprint = fingerprint_of(s.device, s.meter);
@@ -89,14 +108,20 @@ Session open_session(const CommonOptions& options) {
   return s;
 }
 
+std::optional<StoredDevice> latest_device(const Store& store) {
+  for (const StoredDevice& d : store.devices()) {
+    if (!store.surfaces(d.id).empty()) return d;
+  }
+  return std::nullopt;
+}
+
 StoredDevice choose_device(const Store& store, const std::string& id) {
-  const std::vector<StoredDevice> devices = store.devices();
-  if (devices.empty()) {
+  if (id.empty()) {
+    if (auto latest = latest_device(store)) return *latest;
     throw Error(ErrorKind::kNotProfiled,
                 store.path() + ": no device was profiled yet; run: ampere profile MODEL --batch N");
   }
-  if (id.empty()) return devices.front();
-  for (const StoredDevice& d : devices) {
+  for (const StoredDevice& d : store.devices()) {
     if (d.id.rfind(id, 0) == 0) return d;
   }
   throw bad_input("no device in " + store.path() + " has the id " + id + "; see: ampere store list");

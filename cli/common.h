@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/error.h"
 #include "estimate/estimate.h"
 #include "network/zoo.h"
 #include "profile/run.h"
@@ -19,7 +20,7 @@ struct CommonOptions {
   std::string store;   // default_store_path()
   std::string worker;  // default_worker_command()
   std::string meter;   // empty: the worker's default
-  std::string device;  // id of a stored device; empty: this machine's worker, or the last one used
+  std::string device;  // id of a stored device; empty: the last one used
   bool json = false;
   bool quiet = false;
 };
@@ -33,6 +34,7 @@ struct ModelOptions {
 
 void add_output_options(CLI::App& verb, CommonOptions& options);
 void add_store_options(CLI::App& verb, CommonOptions& options);
+void add_device_option(CLI::App& verb, CommonOptions& options);  // where no worker is asked
 void add_worker_options(CLI::App& verb, CommonOptions& options);
 void add_model_options(CLI::App& verb, ModelOptions& options);
 void add_recipe_options(CLI::App& verb, ModelOptions& options);
@@ -58,9 +60,25 @@ struct Session {
 };
 Session open_session(const CommonOptions& options);
 
+// How the worker is started and how long it may take: AMPERE_WORKER_TIMEOUT, in seconds, replaces all
+// three limits.
+WorkerOptions worker_options(const CommonOptions& options);
+// Reads a worker's answer; one that is not as docs/protocol.md says is the worker's fault, not the user's.
+template <class Read>
+auto read_answer(const WorkerClient& worker, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& e) {
+    throw Error(ErrorKind::kWorker, "the worker (" + worker.command() + ") answered nonsense (" + e.what() +
+                                        "); see docs/protocol.md");
+  }
+}
+
 // What profiles are kept by: the hardware, driver, framework and meter.
 Json fingerprint_of(const Json& device, const std::string& meter);
 
+// The device used last of those that anything was measured on.
+std::optional<StoredDevice> latest_device(const Store& store);
 // The stored device to estimate for when no worker is asked: the named one, or the one used last.
 // Throws Error{kNotProfiled} when there is none.
 StoredDevice choose_device(const Store& store, const std::string& id);

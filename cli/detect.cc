@@ -10,16 +10,20 @@
 namespace ampere {
 namespace {
 
+void print_text(const Json& found);
+
 void run_detect(const CommonOptions& options) {
-  WorkerOptions w;
-  w.command = options.worker;
-  WorkerClient worker(w);
+  WorkerClient worker(worker_options(options));
   Json found = worker.detect();
   if (options.json) {
     found["schema_version"] = kOutputSchemaVersion;
     print_json(found);
     return;
   }
+  read_answer(worker, [&] { print_text(found); });
+}
+
+void print_text(const Json& found) {
   JsonReader r(found, "detect");
   const Json& device = r.object("device");
   fmt::print("Device\n");

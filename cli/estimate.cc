@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "common.h"
+#include "protocol/process.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -29,6 +30,24 @@ Job job_of(const Options& o) {
   if (o.samples == 0) return {};
   const auto per_epoch = static_cast<double>((o.samples + o.model.batch - 1) / o.model.batch);
   return {per_epoch, per_epoch * static_cast<double>(o.epochs)};
+}
+
+// The command that measures what this estimate lacks: with the same recipe, into the same store.
+std::string profile_command(const Options& o) {
+  auto word = [](const std::string& text) {
+    return text.find_first_of(" \t\"'\\$&|;()<>*?`#~") == std::string::npos ? text : shell_quoted(text);
+  };
+  const Recipe& r = o.model.recipe;
+  const Recipe usual;
+  std::string command = fmt::format("ampere profile {} --batch {}", word(o.model.model), o.model.batch);
+  if (o.method != "split") command += " --method " + o.method;
+  if (r.optimizer != usual.optimizer) command += " --optimizer " + r.optimizer;
+  if (r.precision != usual.precision) command += " --precision " + r.precision;
+  if (r.autotune) command += " --autotune on";
+  if (r.threads != usual.threads) command += fmt::format(" --threads {}", r.threads);
+  if (r.deterministic) command += " --deterministic";
+  if (o.common.store != default_store_path()) command += " --store " + word(o.common.store);
+  return command;
 }
 
 void print_json_estimate(const Options& o, const StoredDevice& device, const Model& model, const Estimate& e,
@@ -95,8 +114,7 @@ void print_text(const Options& o, const StoredDevice& device, const Model& model
     fmt::print("... {} more layers (--all shows them)\n", e.layers.size() - table.rows.size());
   for (const LayerEstimate& l : e.layers) {
     if (l.extrapolated) {
-      fmt::print("! outside the profiled channels; ampere profile {} --batch {} widens them\n", o.model.model,
-                 o.model.batch);
+      fmt::print("! outside the profiled channels; this widens them: {}\n", profile_command(o));
       break;
     }
   }
@@ -118,16 +136,16 @@ void run(const Options& o) {
   const Model model = load_model(o.model.model);
   const Method& method = find_method(o.method);
   Store store(o.common.store);
-  const StoredDevice device = choose_device(store, o.common.device);
+  // Where nothing was measured yet, every kind is missing, and told as such.
+  const StoredDevice device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
+                                                      : choose_device(store, o.common.device);
   DeviceProfile profile(store, device.id, o.model.recipe.word());
   Estimate e;
   try {
     e = estimate_network(profile, method, model.network, o.model.batch);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
-    std::string command = fmt::format("ampere profile {} --batch {}", o.model.model, o.model.batch);
-    if (o.method != "split") command += " --method " + o.method;
-    throw Error(error.kind(), fmt::format("{}\nrun: {}", error.what(), command));
+    throw Error(error.kind(), fmt::format("{}\nrun: {}", error.what(), profile_command(o)));
   }
   const Job job = job_of(o);
   o.common.json ? print_json_estimate(o, device, model, e, job) : print_text(o, device, model, e, job);
@@ -148,6 +166,7 @@ void add_estimate(CLI::App& app) {
   verb->add_flag("--all", o->all_layers, "Show all layers of deep networks");
   add_recipe_options(*verb, o->model);
   add_store_options(*verb, o->common);
+  add_device_option(*verb, o->common);
   add_output_options(*verb, o->common);
   verb->callback([o] { run(*o); });
 }

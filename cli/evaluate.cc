@@ -72,6 +72,10 @@ void run(const Options& o) {
                     ": random networks are sampled from zoo families only; see: ampere models");
   }
   for (const std::string& name : o.methods) find_method(name);
+  for (const char* ending : {".json", ".csv"}) {  // told before the training, not after it
+    if (!o.output.empty() && !std::ofstream(o.output + ending, std::ios::app))
+      throw bad_input(o.output + ending + ": cannot be written; check the folder of --output");
+  }
   const bool quiet = o.common.quiet || o.common.json;
   Session session = open_session(o.common);
   DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
@@ -138,7 +142,9 @@ void add_evaluate(CLI::App& app) {
   add_model_options(*verb, o->model);
   verb->add_option("--samples", o->samples, "Random networks to train")->check(CLI::Range(1, 100000));
   verb->add_option("--sample-seed", o->sample_seed, "Seed of the random networks");
-  verb->add_option("--method", o->methods, "Methods to compare with the baselines")->delimiter(',');
+  verb->add_option("--method", o->methods, "Methods to compare with the baselines")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("-o,--output", o->output, "Write raw points to OUTPUT.json and OUTPUT.csv");
   verb->add_flag("--each", o->each, "Show every network");
   add_profiling_options(*verb, o->profiling);

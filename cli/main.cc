@@ -3,9 +3,38 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "verbs.h"
+
+namespace {
+
+// What is wrong with the command line, and where to look.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* verb = &app;
+  std::string command = "ampere";
+  for (auto given = verb->get_subcommands(); !given.empty(); given = verb->get_subcommands()) {
+    verb = given.front();
+    command += " " + verb->get_name();
+  }
+  std::string what = error.what();
+  const auto verbs = verb->get_subcommands({});
+  if (!verbs.empty() && dynamic_cast<const CLI::RequiredError*>(&error)) {
+    const std::vector<std::string> rest = verb->remaining();
+    what = rest.empty() ? "a verb is missing" : "there is no verb \"" + rest.front() + "\"";
+    for (std::size_t i = 0; i < verbs.size(); ++i) what += (i ? ", " : " (known: ") + verbs[i]->get_name();
+    what += ")";
+  }
+  return what + "; see: " + command + " --help";
+}
+
+int failed(const std::string& message, int code) {
+  std::fprintf(stderr, "ampere: %s\n", message.c_str());
+  return code;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"ampere: the energy of training a network on a device, before anyone trains it", "ampere"};
@@ -27,19 +56,17 @@ int main(int argc, char** argv) {
   ampere::add_store(app);
   try {
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0) return failed("standard output cannot be written; is the disk full?", 1);
     return 0;
   } catch (const CLI::RuntimeError& e) {
     return e.get_exit_code();
   } catch (const CLI::ParseError& e) {
     // Asking for help is no error; everything else about the command line is exit code 2.
     if (e.get_exit_code() == 0) return app.exit(e);
-    app.exit(e);
-    return 2;
+    return failed(usage_error(app, e), 2);
   } catch (const ampere::Error& e) {
-    std::fprintf(stderr, "ampere: %s\n", e.what());
-    return ampere::exit_code(e.kind());
+    return failed(e.what(), ampere::exit_code(e.kind()));
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "ampere: %s\n", e.what());
-    return 1;
+    return failed(e.what(), 1);
   }
 }

@@ -23,9 +23,7 @@ struct Options {
 void run(const Options& o) {
   const Model model = load_model(o.model.model);
   infer_shapes(model.network, o.model.batch);
-  WorkerOptions w;
-  w.command = o.common.worker;
-  WorkerClient worker(w);
+  WorkerClient worker(worker_options(o.common));
   MeasureRequest request;
   request.network = model.network;
   request.batch = o.model.batch;

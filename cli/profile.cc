@@ -80,7 +80,9 @@ void add_profile(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("profile", "Measure the layers of a network on this device (once, resumable)");
   add_model_options(*verb, o->model);
-  verb->add_option("--method", o->methods, "split, paper or both")->delimiter(',');
+  verb->add_option("--method", o->methods, "split, paper or split,paper")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_profiling_options(*verb, o->profiling);
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);

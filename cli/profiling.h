@@ -13,7 +13,7 @@ struct ProfilingOptions {
   int points_2d = 18;
   double target_deviation = 0.05;
   std::string guide = "time";
-  int checks = 4;         // whole networks trained at the end
+  int checks = 6;         // whole networks trained at the end
   double budget_s = 0.8;  // of training per point
   double target_error = 0.01;
 };

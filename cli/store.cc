@@ -58,15 +58,16 @@ void run_show(const CommonOptions& o) {
 void add_store(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("store", "What was measured so far");
   verb->require_subcommand(1);
-  auto add = [&](const char* name, const char* help, void (*run)(const CommonOptions&)) {
+  auto add = [&](const char* name, const char* help, bool one_device, void (*run)(const CommonOptions&)) {
     auto options = std::make_shared<CommonOptions>();
     CLI::App* sub = verb->add_subcommand(name, help);
     add_store_options(*sub, *options);
+    if (one_device) add_device_option(*sub, *options);
     add_output_options(*sub, *options);
     sub->callback([options, run] { run(*options); });
   };
-  add("list", "Devices, and how much is known of each", run_list);
-  add("show", "Surfaces of one device", run_show);
+  add("list", "Devices, and how much is known of each", false, run_list);
+  add("show", "Surfaces of one device", true, run_show);
 }
 
 }  // namespace ampere

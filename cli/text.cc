@@ -36,8 +36,29 @@ std::size_t width_of(const std::string& text) {
 
 std::string shortened(const std::string& text, std::size_t width) {
   if (width_of(text) <= width || width < 5) return text;
+  std::vector<std::size_t> starts;  // of the characters
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((text[i] & 0xC0) != 0x80) starts.push_back(i);
+  }
   const std::size_t tail = (width - 2) / 2;
-  return text.substr(0, width - 2 - tail) + ".." + text.substr(text.size() - tail);
+  return text.substr(0, starts[width - 2 - tail]) + ".." + text.substr(starts[starts.size() - tail]);
+}
+
+// For terminals that no table fits: a paragraph for each row, a line for each cell.
+std::string as_records(const Table& table, std::size_t width) {
+  std::size_t label = 0;
+  for (const std::string& name : table.header) label = std::max(label, width_of(name));
+  const std::size_t room = width > label + 16 ? width - label - 4 : 12;
+  std::string out;
+  for (const auto& row : table.rows) {
+    out += shortened(row[0], width) + "\n";
+    for (std::size_t c = 1; c < row.size(); ++c) {
+      if (row[c].empty()) continue;
+      const std::string pad(label - width_of(table.header[c]), ' ');
+      out += "  " + table.header[c] + pad + "  " + shortened(row[c], room) + "\n";
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -85,8 +106,12 @@ std::string Table::text(int width) const {
   if (flexible >= 0 && total > static_cast<std::size_t>(width)) {
     auto& w = widths[static_cast<std::size_t>(flexible)];
     const std::size_t excess = total - static_cast<std::size_t>(width);
-    w = std::max<std::size_t>(12, w > excess ? w - excess : 0);
+    const std::size_t least = std::min<std::size_t>(12, w);
+    const std::size_t narrowed = std::max(least, w > excess ? w - excess : 0);
+    total -= w - narrowed;
+    w = narrowed;
   }
+  if (total > static_cast<std::size_t>(width)) return as_records(*this, static_cast<std::size_t>(width));
   std::string out;
   for (std::size_t r = 0; r < all.size(); ++r) {
     std::string line;

@@ -364,7 +364,7 @@ def detect(params):
 
 
 def hello(params):
-    known_fields(params, "hello", [])
+    known_fields(params, "hello", ["protocol"])
     return {"protocol": PROTOCOL, "worker": "pytorch_worker", "version": "0.1.0", "framework": f"pytorch {torch.__version__}"}
 
 

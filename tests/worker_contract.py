@@ -98,7 +98,8 @@ def wrong(name, verb, params, kinds=("bad_input",)):
 # name, request (an object that gets an id, or a raw line), and what the answer must be: a check of the
 # result, or the kinds of error one of which must come.
 CONVERSATION = [
-    ok("hello", "hello", {}, is_hello),
+    ok("hello", "hello", {"protocol": 1}, is_hello),
+    ok("hello without a version", "hello", {}, is_hello),
     ("not JSON", "hello", ("bad_input",)),
     ("half an object", '{"id": 3', ("bad_input",)),
     ("a list", "[]", ("bad_input",)),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -34,6 +35,8 @@ Json parse_json(const std::string& text, const std::string& what) {
 }
 
 Json read_json_file(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) throw bad_input(path + ": is a folder, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw bad_input(path + ": cannot be opened; check the path and its permissions");
   std::ostringstream text;

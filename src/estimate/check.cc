@@ -1,7 +1,6 @@
 #include "estimate/check.h"
 
-#include <cmath>
-
+#include "base/error.h"
 #include "estimate/composition.h"
 #include "network/network_json.h"
 
@@ -32,13 +31,16 @@ void check_composition(DeviceProfile& profile, const Method& method, const std::
   std::vector<WholeCheck> energy, time;
   int count = 0;
   for (const Network& network : networks) {
-    const Measurement m =
-        whole_measurement(profile, whole_key("whole", network, batch), network, batch, measure, options);
+    Measurement m;
+    try {
+      m = whole_measurement(profile, whole_key("whole", network, batch), network, batch, measure, options);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::kOutOfMemory) throw;
+      continue;  // layers may fit the device where the whole does not
+    }
     const Estimate e = method.estimate(profile, parse_layers(network, batch));
-    auto deviation = [](const Interval& i) { return i.low > 0 ? std::log(i.high / i.value) / 1.96 : 1; };
-    if (m.energy_j && e.energy_j.value > 0)
-      energy.push_back({*m.energy_j, e.energy_j.value, deviation(e.energy_j)});
-    if (e.time_s.value > 0) time.push_back({m.time_s, e.time_s.value, deviation(e.time_s)});
+    if (m.energy_j && e.energy_j.value > 0) energy.push_back({*m.energy_j, e.energy_j.value});
+    if (e.time_s.value > 0) time.push_back({m.time_s, e.time_s.value});
     if (done) done(++count);
   }
   const std::string family = family_of(networks.front());

@@ -54,6 +54,8 @@ struct Estimate {
 struct Method {
   const char* name;
   const char* description;
+  // Learns from whole networks how well layers add up (composition.h); the published method does not.
+  bool learns_composition;
   std::vector<SurfacePlan> (*plans)(const std::vector<Layer>& layers);
   // All surfaces of plans() must have points in the profile.
   Estimate (*estimate)(DeviceProfile& profile, const std::vector<Layer>& layers);

@@ -33,6 +33,7 @@ Estimate estimate_network(DeviceProfile& profile, const Method& method, const Ne
                 "these kinds of layers were not profiled on this device yet:" + list);
   }
   Estimate e = method.estimate(profile, layers);
+  if (!method.learns_composition) return e;
   const std::string family = family_of(network);
   e.energy_j = with_composition(e.energy_j, composition_of(profile, method.name, family, Quantity::kEnergy));
   e.time_s = with_composition(e.time_s, composition_of(profile, method.name, family, Quantity::kTime));

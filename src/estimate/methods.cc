@@ -128,9 +128,9 @@ const char* to_word(Regime regime) {
 
 const std::vector<Method>& methods() {
   static const std::vector<Method> table = {
-      {"split", "one-layer probes, device and host times added up apart (the default)", split_plans,
+      {"split", "one-layer probes, device and host times added up apart (the default)", true, split_plans,
        estimate_split},
-      {"paper", "the published method: 1-, 2- and 3-layer networks, subtraction, sums", paper_plans,
+      {"paper", "the published method: 1-, 2- and 3-layer networks, subtraction, sums", false, paper_plans,
        estimate_paper},
   };
   return table;

@@ -107,8 +107,8 @@ TEST(ExecMeter, SaysWhenTheCommandFails) {
 }
 
 TEST(ExecMeter, DisappearsWithItsCommand) {
-  const auto meter = make_exec_meter("echo 5 W; sleep 0.01; echo 5 W");
   EXPECT_EQ(kind_thrown([&] {
+              const auto meter = make_exec_meter("echo 5 W; sleep 0.01; echo 5 W");
               while (true) meter->read();
             }),
             ErrorKind::kNoMeter);

@@ -65,22 +65,29 @@ void TickFollower::work_until(Seconds end) {
   }
 }
 
-Edge TickFollower::edge_after(Seconds earliest) {
+// In the zone where a tick is looked for, pieces of work are about as long as a read.
+std::int64_t TickFollower::piece() const {
+  return std::max<std::int64_t>(1, std::llround(std::max(read_cost_, tick_ * 0.01) / pace_));
+}
+
+Seconds TickFollower::between_reads() const { return read_cost_ + pace_ * static_cast<double>(piece()); }
+
+// How far a tick may be from where it is expected, `ahead` of the last one seen: edges are known to half the
+// time between reads, so the length of a tick is known to that over its baseline.
+Seconds TickFollower::uncertainty(Seconds ahead) const {
+  return tick_ * kJitter + between_reads() / 2 * (ahead / tick_ / baseline_);
+}
+
+Edge TickFollower::find_tick() {
   forget_before(last_edge_);
-  const Seconds piece = std::max(read_cost_, tick_ * 0.01);
-  const auto chunk = std::max<std::int64_t>(1, std::llround(piece / pace_));
-  const Seconds between_reads = read_cost_ + pace_ * static_cast<double>(chunk);
-  Seconds expected = last_edge_ + tick_ * std::ceil((earliest - last_edge_) / tick_ - 0.5);
-  // Edges are known to half the time between reads, so the tick is to that over its baseline.
-  const Seconds drift = between_reads / 2 * ((expected - last_edge_) / tick_ / baseline_);
-  // The guard holds one read before the tick even when the piece of work just before it runs long.
-  Seconds guard = std::max(tick_ * kJitter, between_reads) + drift;
+  Seconds expected = last_edge_ + tick_;
+  Seconds guard = std::max(between_reads(), uncertainty(clock_() - last_edge_));
   for (int missed = 0; missed < kPatience; ++missed) {
     while (expected - guard * 0.5 < clock_()) expected += tick_;  // too late to be before it
     work_until(expected - guard);
     Reading before = read();
     do {
-      run(chunk);
+      run(piece());
       const Reading after = read();
       if (after.energy != before.energy) return edge_between(before, after, expected);
       before = after;
@@ -88,9 +95,32 @@ Edge TickFollower::edge_after(Seconds earliest) {
     expected += tick_;
     guard = std::min(guard * 2, std::max(guard, tick_ / 2));  // it is not where it was expected: look wider
   }
-  throw Error(ErrorKind::kNoMeter, "meter " + meter_.info().name + ": the counter stopped moving for " +
-                                       std::to_string((tick_ * kPatience).value()) +
-                                       " s while work was running; zero is not a measurement");
+  stopped();
+}
+
+Edge TickFollower::tick_near(Seconds moment) {
+  const Seconds expected = last_edge_ + tick_ * std::max(1.0, std::round((moment - last_edge_) / tick_));
+  const Seconds margin = std::min(uncertainty(expected - last_edge_), tick_ * 0.4);
+  const Joules opened = highest_;
+  work_until(expected + tick_ / 2);
+  // Iterations as long as a whole number of ticks may never leave the neighbourhood of one: give up looking
+  // then.
+  for (int extra = 0; extra < kPatience;) {
+    const Seconds since = clock_() + read_cost_ / 2 - expected;
+    const Seconds phase = since - tick_ * std::floor(since / tick_);
+    if (since >= margin && phase >= margin && phase <= tick_ - margin) break;
+    run(1);
+    if (since >= margin) ++extra;
+  }
+  const Reading reading = read();
+  if (reading.energy == opened) stopped();
+  return edge_at(expected + tick_ * std::floor((reading.at - expected) / tick_), reading.energy);
+}
+
+void TickFollower::stopped() const {
+  throw Error(ErrorKind::kNoMeter, "meter " + meter_.info().name +
+                                       ": the counter stopped moving while work was running; zero is not a "
+                                       "measurement");
 }
 
 Edge TickFollower::edge_between(const Reading& before, const Reading& after, Seconds expected) {
@@ -98,14 +128,19 @@ Edge TickFollower::edge_between(const Reading& before, const Reading& after, Sec
   const Seconds low = std::max(before.at, after.at - tick_);
   // Both are right: the tick lies between the reads, and ticks come evenly.
   const Seconds even = expected + tick_ * std::round(((low + after.at) / 2 - expected) / tick_);
-  Edge edge{std::clamp(even, low, std::max(low, after.at)), after.energy, 0, Seconds(0)};
-  learn(edge.at);
+  const Seconds at = std::clamp(even, low, std::max(low, after.at));
+  learn(at);
+  return edge_at(at, after.energy);
+}
+
+Edge TickFollower::edge_at(Seconds moment, Joules energy) const {
+  Edge edge{moment, energy, knots_.back().iterations, knots_.back().reading};
   for (std::size_t i = 1; i < knots_.size(); ++i) {
     const Knot& left = knots_[i - 1];
     const Knot& right = knots_[i];
-    if (right.at < edge.at) continue;
+    if (right.at < moment) continue;
     const Seconds length = right.at - left.at;
-    const double share = length.value() > 0 ? (edge.at - left.at) / length : 1;
+    const double share = length.value() > 0 ? (moment - left.at) / length : 1;
     edge.iterations = left.iterations + share * (right.iterations - left.iterations);
     edge.reading = left.reading + share * (right.reading - left.reading);
     break;

@@ -1,8 +1,12 @@
 // Following the ticks of a slow counter while work goes on.
 //
 // The counter only says how much energy had been used at its last tick, so a window must begin and end on
-// ticks. A tick is seen as two reads with different values: it lies between them. Reads are dear (the device
-// waits), so they are made only near the tick that is expected, with a piece of work between any two.
+// ticks. Reads are dear (the device waits), so few are made:
+// - before a window a tick is looked for: two reads with different values have it between them. They are made
+// only near
+//   the moment it is expected, with a piece of work between any two;
+// - the window's own ticks are known then, for ticks come evenly: one read half a tick later tells the energy
+// at each.
 #pragma once
 
 #include <vector>
@@ -26,9 +30,13 @@ class TickFollower {
   TickFollower(Meter& meter, const Work& work, const Clock& clock, const MeterCharacter& character,
                Seconds pace);
 
-  // Works without reading until shortly before the first tick at or after `earliest`, then finds it. Throws
-  // Error{kNoMeter} when the counter stops ticking or runs backwards.
-  Edge edge_after(Seconds earliest);
+  // Works without reading until shortly before the next tick, then looks for it. Throws Error{kNoMeter} when
+  // the counter stops ticking or runs backwards.
+  Edge find_tick();
+
+  // Works without reading past the tick nearest to `moment`, at least, and reads once where no tick is near;
+  // the edge is the last tick before that read. Throws as above.
+  Edge tick_near(Seconds moment);
 
   Seconds tick() const { return tick_; }
 
@@ -43,7 +51,12 @@ class TickFollower {
   void work_until(Seconds end);
   void run(std::int64_t iterations);
   Reading read();
+  [[noreturn]] void stopped() const;
+  std::int64_t piece() const;
+  Seconds between_reads() const;
+  Seconds uncertainty(Seconds ahead) const;
   Edge edge_between(const Reading& before, const Reading& after, Seconds expected);
+  Edge edge_at(Seconds moment, Joules energy) const;
   void learn(Seconds edge);
   void forget_before(Seconds moment);
 
@@ -54,8 +67,8 @@ class TickFollower {
   Seconds read_cost_;
   Seconds pace_;
   Seconds first_edge_;
-  Seconds last_edge_;
-  double baseline_;  // ticks between first_edge_ and the last edge that tick_ was computed from
+  Seconds last_edge_;  // the last that was looked for
+  double baseline_;    // ticks between first_edge_ and the last edge that tick_ was computed from
   Joules highest_{-1};
   std::vector<Knot> knots_;
 };

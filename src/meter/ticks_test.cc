@@ -38,7 +38,7 @@ TEST(TickAlignedWindows, SpanTenTicksAndCloseOnOne) {
   for (const Window& window : measure(device).windows) {
     const double ticks = (window.time + window.reading).value() / 0.1;
     EXPECT_GE(ticks, 9.99);
-    EXPECT_NEAR(ticks, std::round(ticks), 0.02);
+    EXPECT_NEAR(ticks, std::round(ticks), 0.05);
   }
 }
 
@@ -73,14 +73,14 @@ TEST(TickAlignedWindows, AreRightForManyCounters) {
     EXPECT_NEAR(summary.energy / device.per_iteration(), 1, 0.01)
         << "tick " << device.tick.value() << " read " << device.read_cost.value() << " iteration "
         << device.iteration.value();
-    EXPECT_LT(summary.overhead, 0.0125)
+    EXPECT_LT(summary.overhead, 0.01)
         << "tick " << device.tick.value() << " read " << device.read_cost.value() << " iteration "
         << device.iteration.value();
   }
 }
 
 TEST(TickAlignedWindows, IterationsLongerThanTicksAreStillCounted) {
-  for (const double iteration : {0.11, 0.35, 1.3}) {
+  for (const double iteration : {0.11, 0.2, 0.35, 1.3}) {
     Simulation device = slow_counter();
     device.iteration = Seconds(iteration);
     const WindowSummary summary = measure(device);
@@ -93,10 +93,12 @@ TEST(TickAlignedWindows, KnownIdlePowerTakesOffWhatTheReadsCost) {
   Simulation without = slow_counter();
   WindowOptions options;
   options.idle = with.idle;
-  const double known = std::abs(measure(with, options).energy / with.per_iteration() - 1);
-  const double unknown = std::abs(measure(without).energy / without.per_iteration() - 1);
-  EXPECT_LT(known, 0.002);
-  EXPECT_LE(known, unknown);
+  const WindowSummary known = measure(with, options);
+  const WindowSummary unknown = measure(without);
+  const Window& window = unknown.windows.front();
+  const Joules cost = with.idle * window.reading / window.iterations;
+  EXPECT_NEAR((unknown.energy - known.energy) / cost, 1, 0.1);
+  EXPECT_NEAR(known.energy / with.per_iteration(), 1, 0.004);
 }
 
 TEST(TickAlignedWindows, WhatUnalignedWindowsWouldHaveGot) {

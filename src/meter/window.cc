@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kTickThatMatters = 0.01;  // of a window: shorter ticks are not worth aligning to
 constexpr double kTicksPerWindow = 10;
-constexpr double kReadsPerWindow = 320;
+constexpr double kReadsPerWindow = 150;
 constexpr double kMost = 1e15;  // iterations of a window
 constexpr Seconds kShortest{1e-9};
 
@@ -49,8 +49,9 @@ class WindowSource {
     const MeterCharacter character = character_of();
     tick_ = character.tick;
     if (tick_ < options.window * kTickThatMatters) return;
-    // Few reads fall inside a window, each costs read_cost: this keeps them under a hundredth of it.
+    // One read falls inside a window at most: this keeps it well under a hundredth of it.
     length_ = std::max({options.window, tick_ * kTicksPerWindow, character.read_cost * kReadsPerWindow});
+    length_ = tick_ * std::ceil(length_ / tick_ - 1e-9);
     follower_.emplace(meter_, work_, options_.clock, character, pace_);
   }
 
@@ -87,7 +88,7 @@ class WindowSource {
     const auto keep = [&] {
       if (quick) work_(1);
     };
-    const MeterCharacter found = characterise(meter_, keep, how);
+    MeterCharacter found = characterise(meter_, keep, how);
     if (!known) return found;
     MeterCharacter character = *known;
     character.edge = found.edge;
@@ -107,8 +108,9 @@ class WindowSource {
   }
 
   Window aligned() {
-    const Edge start = follower_->edge_after(options_.clock());
-    const Edge end = follower_->edge_after(start.at + length_);
+    // Both ends are read half a tick late, so that parts of a sum that lag behind or run ahead do so alike.
+    const Edge start = follower_->tick_near(follower_->find_tick().at + tick_);
+    const Edge end = follower_->tick_near(start.at + length_);
     tick_ = follower_->tick();
     const Seconds reading = end.reading - start.reading;
     return {end.energy - start.energy - options_.idle * reading,

@@ -194,21 +194,22 @@ Cost node_cost(const Node& node, const std::vector<Tensor>& inputs, const Tensor
   return cost;
 }
 
-std::vector<bool> gradient_into(const Network& network) {
+std::vector<bool> gradient_into(const Network& network, bool input_grad) {
   const auto& nodes = network.nodes();
   std::vector<bool> into(nodes.size(), false);
   std::vector<bool> trained(nodes.size(), false);  // the node's output depends on something trained
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (int k : nodes[i].inputs) into[i] = into[i] || trained[static_cast<std::size_t>(k)];
     const OpClass c = spec_of(nodes[i].op).op_class;
-    trained[i] = into[i] || c == OpClass::kWeighted || (c == OpClass::kNorm && nodes[i].flag("affine"));
+    const bool wanted = c == OpClass::kSource && input_grad && nodes[i].word("dtype") == "float";
+    trained[i] = wanted || into[i] || c == OpClass::kWeighted || (c == OpClass::kNorm && nodes[i].flag("affine"));
   }
   return into;
 }
 
-std::vector<Cost> node_costs(const Network& network, std::int64_t batch) {
+std::vector<Cost> node_costs(const Network& network, std::int64_t batch, bool input_grad) {
   const std::vector<Tensor> shapes = infer_shapes(network, batch);
-  const std::vector<bool> into = gradient_into(network);
+  const std::vector<bool> into = gradient_into(network, input_grad);
   const auto& nodes = network.nodes();
   std::vector<Cost> costs;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -219,9 +220,9 @@ std::vector<Cost> node_costs(const Network& network, std::int64_t batch) {
   return costs;
 }
 
-Cost network_cost(const Network& network, std::int64_t batch) {
+Cost network_cost(const Network& network, std::int64_t batch, bool input_grad) {
   Cost total;
-  for (const Cost& c : node_costs(network, batch)) total += c;
+  for (const Cost& c : node_costs(network, batch, input_grad)) total += c;
   return total;
 }
 

@@ -29,11 +29,12 @@ struct Cost {
 // reads the network input, whose gradient nobody wants. The update is counted for plain SGD.
 Cost node_cost(const Node& node, const std::vector<Tensor>& inputs, const Tensor& output, bool input_grad);
 
-// For each node, whether the backward pass goes on into its inputs: something trained stands before it.
-std::vector<bool> gradient_into(const Network& network);
+// For each node, whether the backward pass goes on into its inputs: something trained stands before it,
+// or the network's own inputs want their gradient (`input_grad`).
+std::vector<bool> gradient_into(const Network& network, bool input_grad = false);
 
 // One cost per node.
-std::vector<Cost> node_costs(const Network& network, std::int64_t batch);
-Cost network_cost(const Network& network, std::int64_t batch);
+std::vector<Cost> node_costs(const Network& network, std::int64_t batch, bool input_grad = false);
+Cost network_cost(const Network& network, std::int64_t batch, bool input_grad = false);
 
 }  // namespace ampere

@@ -45,24 +45,6 @@ std::vector<Channels> sample_points(const LayerKind& kind) {
   return points;
 }
 
-Cost cost_at(const LayerKind& kind, Channels channels, bool input_grad) {
-  const Network network = build_layer(kind, channels);
-  const std::vector<Tensor> shapes = infer_shapes(network, kind.batch);
-  Cost total;
-  for (std::size_t i = 0; i < network.nodes().size(); ++i) {
-    const Node& node = network.nodes()[i];
-    if (node.op == Op::kInput) continue;
-    std::vector<Tensor> in;
-    bool first = false;
-    for (int k : node.inputs) {
-      in.push_back(shapes[static_cast<std::size_t>(k)]);
-      first = first || network.nodes()[static_cast<std::size_t>(k)].op == Op::kInput;
-    }
-    total += node_cost(node, in, shapes[i], !first || input_grad);
-  }
-  return total;
-}
-
 }  // namespace
 
 CostPolynomial::CostPolynomial(const LayerKind& kind, bool input_grad) {
@@ -75,7 +57,7 @@ CostPolynomial::CostPolynomial(const LayerKind& kind, bool input_grad) {
     const auto i = static_cast<double>(c.in);
     const auto o = static_cast<double>(c.out);
     terms.row(r) << 1, i, o, i * o, i * i, o * o;
-    const Cost cost = cost_at(kind, c, input_grad);
+    const Cost cost = network_cost(build_layer(kind, c), kind.batch, input_grad);
     values.row(r) << cost.flops(), cost.bytes();
   }
   // Fewer points than terms where a channel number is fixed: any solution is right on the surface.

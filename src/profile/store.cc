@@ -48,6 +48,9 @@ CREATE TABLE fact (
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
       throw bad_input(why + "; not an ampere store, or damaged: move it away or name another with --store");
+    case SQLITE_IOERR:
+      throw Error(ErrorKind::kFailed,
+                  why + "; the disk may be full or failing, what was measured so far is kept");
     case SQLITE_FULL:
       throw Error(ErrorKind::kFailed, why + "; free some disk space, what was measured so far is kept");
     case SQLITE_BUSY:
@@ -131,7 +134,9 @@ Store::Store(const std::string& path) : impl_(std::make_unique<Impl>()) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) throw Error(ErrorKind::kFailed, folder.string() + ": cannot be created: " + error.message());
+  if (error)
+    throw Error(ErrorKind::kFailed, folder.string() + ": cannot be created: " + error.message() +
+                                        "; check its permissions or name another with --store");
   if (const int code = sqlite3_open(path.c_str(), &impl_->db); code != SQLITE_OK) fail(impl_->db, code, path);
   sqlite3_busy_timeout(impl_->db, 10000);
   const int version = pragma(impl_->db, path, "PRAGMA user_version");

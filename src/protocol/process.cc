@@ -27,7 +27,7 @@ constexpr auto kPollForEnd = std::chrono::milliseconds(5);
 
 int milliseconds_until(Process::Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Process::Clock::now()).count();
-  return static_cast<int>(std::clamp<long long>(left, 0, 3600 * 1000));
+  return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
 }
 
 void close_fd(int& fd) {

@@ -5,6 +5,7 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
+#include <torch/version.h>
 
 #include <fstream>
 
@@ -15,29 +16,35 @@
 namespace ampere {
 namespace {
 
-constexpr int kSideStreamSteps = 3;
+constexpr int kSideStreamSteps = 5;
 
 void check(cudaError_t result, const char* what) {
   if (result == cudaSuccess) return;
   throw Error(ErrorKind::kFailed, std::string(what) + ": " + cudaGetErrorString(result));
 }
 
+void settle() { check(cudaDeviceSynchronize(), "waiting for the device"); }
+
 class CudaReplay : public Replay {
  public:
-  // Capturing needs a stream of its own, with the allocations and plans of that stream made before.
-  CudaReplay(const std::function<void()>& step, int steps) : stream_(c10::cuda::getStreamFromPool()) {
+  // Capturing needs a stream other than the default one, with the allocations and plans of that stream made
+  // before. Memory kept for other streams is handed back, for a capture that runs out of it cannot do so.
+  CudaReplay(const std::function<void()>& step, int steps, const c10::cuda::CUDAStream& stream)
+      : stream_(stream), pool_(at::cuda::graph_pool_handle()) {
     const c10::cuda::CUDAStreamGuard guard(stream_);
-    check(cudaDeviceSynchronize(), "waiting for the device");
+    settle();
+    c10::cuda::CUDACachingAllocator::emptyCache();
     for (int i = 0; i < kSideStreamSteps; ++i) step();
-    check(cudaDeviceSynchronize(), "waiting for the device");
-    graph_.capture_begin();
+    settle();
+    c10::cuda::CUDACachingAllocator::emptyCache();
     try {
+      graph_.capture_begin(pool_);
       for (int i = 0; i < steps; ++i) step();
+      graph_.capture_end();
     } catch (...) {
       abandon();
       throw;
     }
-    graph_.capture_end();
   }
 
   void launch() override {
@@ -46,16 +53,35 @@ class CudaReplay : public Replay {
   }
 
  private:
-  // A capture that failed must still be ended before the stream works again.
+  // A capture that failed must still be ended before the stream works again. Where ending it fails too,
+  // LibTorch 2.x goes on allocating for a graph that is gone and refuses to draw random numbers; one empty
+  // capture that succeeds brings the random generator back.
   void abandon() {
-    try {
-      graph_.capture_end();
-    } catch (...) {
-    }
+    attempt([&] { graph_.capture_end(); });
+    cudaGetLastError();
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
+    attempt([&] {  // fails where it was ended after all
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(stream_.device_index(), pool_);
+      c10::cuda::CUDACachingAllocator::releasePool(stream_.device_index(), pool_);
+    });
+#endif
+    attempt([] {
+      at::cuda::CUDAGraph nothing;
+      nothing.capture_begin();
+      nothing.capture_end();
+    });
     cudaGetLastError();
   }
 
+  static void attempt(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (...) {
+    }
+  }
+
   c10::cuda::CUDAStream stream_;
+  decltype(at::cuda::graph_pool_handle()) pool_;
   at::cuda::CUDAGraph graph_;
 };
 
@@ -82,11 +108,15 @@ class CudaDevice : public Device {
     check(cudaMemGetInfo(&free, &total), "asking for free memory");
     return static_cast<std::int64_t>(free);
   }
-  void synchronise() override { check(cudaDeviceSynchronize(), "waiting for the device"); }
+  void synchronise() override { settle(); }
   std::unique_ptr<Replay> capture(const std::function<void()>& step, int steps) override {
-    return std::make_unique<CudaReplay>(step, steps);
+    return std::make_unique<CudaReplay>(step, steps, side_);
   }
   void trim() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+
+ private:
+  // One for all captures: the framework keeps workspaces for each stream it has seen.
+  c10::cuda::CUDAStream side_ = c10::cuda::getStreamFromPool();
 };
 
 }  // namespace

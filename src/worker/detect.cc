@@ -8,6 +8,7 @@
 
 #include "meter/open.h"
 #include "worker/host.h"
+#include "worker/meter_in_use.h"
 #include "worker/recipe_settings.h"
 
 namespace ampere {
@@ -54,7 +55,7 @@ Json detect(Device& device, int threads, const std::string& default_meter) {
             {"threads", threads_that_run(threads)},
             {"allocator", loaded_allocator()}}},
           {"meters", std::move(meters)},
-          {"default_meter", default_meter.empty() ? default_meter_name() : default_meter}};
+          {"default_meter", default_meter.empty() ? suitable_meter(device) : default_meter}};
 }
 
 }  // namespace ampere

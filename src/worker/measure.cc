@@ -18,8 +18,8 @@ constexpr int kSettlingSteps = 3;
 constexpr int kHostSamples = 25;
 // A replay has a fixed launch cost that a layer alone would pay each time; enough steps in one
 // capture make it small against them.
-constexpr double kReplaySeconds = 0.005;
-constexpr int kMaxReplaySteps = 16;
+constexpr double kReplaySeconds = 0.01;
+constexpr int kMaxReplaySteps = 64;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -27,10 +27,12 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Time to issue one iteration while the device has nothing else to do.
-double host_seconds(Trainer& trainer, Device& device) {
+// Time to issue one iteration while the device has nothing else to do. Slow iterations are sampled
+// less, but three times at least.
+double host_seconds(Trainer& trainer, Device& device, double budget_s) {
   std::vector<double> samples;
-  for (int i = 0; i < kHostSamples; ++i) {
+  const Seconds begin = now();
+  for (int i = 0; i < kHostSamples && (i < 3 || (now() - begin).value() < budget_s); ++i) {
     device.synchronise();
     const Seconds start = now();
     trainer.step();
@@ -70,7 +72,8 @@ Captured capture(Trainer& trainer, Device& device) {
 
 }  // namespace
 
-Measurement measure(const MeasureRequest& request, Device& device, Meter& meter) {
+Measurement measure(const MeasureRequest& request, Device& device, MeterInUse& source) {
+  Meter& meter = *source.meter;
   TrainerOptions training;
   training.loss = request.loss;
   training.input_grad = request.input_grad;
@@ -80,7 +83,7 @@ Measurement measure(const MeasureRequest& request, Device& device, Meter& meter)
   device.synchronise();
 
   Measurement m;
-  if (!device.is_cpu()) m.host_s = host_seconds(trainer, device);
+  if (!device.is_cpu()) m.host_s = host_seconds(trainer, device, request.budget_s / 10);
   Captured captured;
   if (request.mode == MeasureMode::kReplay) captured = capture(trainer, device);
   const Work work = [&](std::int64_t rounds) {
@@ -101,6 +104,8 @@ Measurement measure(const MeasureRequest& request, Device& device, Meter& meter)
   options.min_windows = request.min_windows;
   options.max_windows = std::max(options.max_windows, request.min_windows);
   options.budget = Seconds(request.budget_s);
+  options.character = source.character;
+  options.idle = source.idle;
   const WindowSummary summary = measure_windows(meter, work, options);
 
   const double per_round = captured.replay ? captured.steps : 1;
@@ -123,24 +128,21 @@ Measurement measure(const MeasureRequest& request, Device& device, Meter& meter)
   return m;
 }
 
-IdlePower measure_idle(double seconds, Device& device, Meter& meter) {
+IdlePower measure_idle(double seconds, Device& device, MeterInUse& source) {
   device.synchronise();
-  auto sleep = [](double s) { std::this_thread::sleep_for(std::chrono::duration<double>(s)); };
-  if (meter.info().modelled) {  // counts what this process does, so standing still is its answer
-    const Reading start = meter.read();
-    sleep(seconds);
-    const Reading end = meter.read();
-    return {((end.energy - start.energy) / (end.at - start.at)).value(), (end.at - start.at).value()};
-  }
-  WindowOptions options;
-  options.warm_up = Seconds(0);
-  options.window = options.budget = Seconds(seconds);
-  options.min_windows = options.max_windows = 1;
+  auto sleep = [](Seconds s) { std::this_thread::sleep_for(std::chrono::duration<double>(s.value())); };
   const Seconds start = now();
+  if (source.meter->info().modelled) {  // counts what this process does, so standing still is its answer
+    const Joules before = source.meter->read().energy;
+    sleep(Seconds(seconds));
+    const Joules energy = source.meter->read().energy - before;
+    const Seconds time = now() - start;
+    return {(energy / time).value(), time.value()};
+  }
   try {
-    const WindowSummary summary = measure_windows(
-        meter, [&](std::int64_t rounds) { sleep(0.001 * static_cast<double>(rounds)); }, options);
-    return {(summary.energy / summary.time).value(), (now() - start).value()};
+    source.idle =
+        average_power(*source.meter, sleep, Seconds(seconds), source.character.value_or(MeterCharacter{}));
+    return {source.idle.value(), (now() - start).value()};
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::kNoMeter) throw;
     return {std::nullopt, (now() - start).value()};

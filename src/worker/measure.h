@@ -1,22 +1,24 @@
 // What one iteration of a network costs, idle power, and plain training: the verbs that use the device.
 #pragma once
 
-#include "meter/meter.h"
+#include <optional>
+
 #include "protocol/messages.h"
 #include "worker/device.h"
+#include "worker/meter_in_use.h"
 
 namespace ampere {
 
 // Throws what Trainer and measure_windows throw.
-Measurement measure(const MeasureRequest& request, Device& device, Meter& meter);
+Measurement measure(const MeasureRequest& request, Device& device, MeterInUse& source);
 
 struct IdlePower {
   std::optional<double> power_w;  // absent when the counter stood still
   double seconds = 0;
 };
 
-// Power with the framework's context up and nothing running.
-IdlePower measure_idle(double seconds, Device& device, Meter& meter);
+// Power with the framework's context up and nothing running; remembered in `source`.
+IdlePower measure_idle(double seconds, Device& device, MeterInUse& source);
 
 struct TrainSummary {
   double loss_first = 0;

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <optional>
 
-#include "meter/open.h"
 #include "network/network_json.h"
 #include "worker/detect.h"
 #include "worker/measure.h"
@@ -43,7 +42,7 @@ std::string Session::answer(const std::string& line) {
     return response;
   } catch (...) {
     const Error error = translate(std::current_exception());
-    if (error.kind() == ErrorKind::kFailed) check_health();
+    if (error.kind() == ErrorKind::kFailed || error.kind() == ErrorKind::kOutOfMemory) check_health();
     return error_line(id, error);
   }
 }
@@ -61,6 +60,7 @@ void Session::check_health() {
 Json Session::dispatch(const Request& request) {
   const JsonReader r(request.params, request.verb);
   if (request.verb == "hello") {
+    r.only({"protocol"});  // what the other side speaks; it decides whether to go on
     return {{"protocol", kProtocolVersion},
             {"worker", "ampere-worker"},
             {"version", AMPERE_VERSION},
@@ -71,6 +71,7 @@ Json Session::dispatch(const Request& request) {
   if (request.verb == "measure") return measure(request.params);
   if (request.verb == "train") return train(request.params);
   if (request.verb == "shutdown") {
+    r.only({});
     ended_ = true;
     return Json::object();
   }
@@ -78,11 +79,11 @@ Json Session::dispatch(const Request& request) {
                   "\" (known: hello, detect, idle, measure, train, shutdown)");
 }
 
-Meter& Session::meter(const std::string& name) {
+MeterInUse& Session::meter(const std::string& name) {
   const std::string& wanted = name.empty() ? options_.meter : name;
-  auto& slot = meters_[wanted];
-  if (!slot) slot = open_meter(wanted);
-  return *slot;
+  auto found = meters_.find(wanted);
+  if (found == meters_.end()) found = meters_.emplace(wanted, use_meter(wanted, *device_)).first;
+  return found->second;
 }
 
 Json Session::detect(const Json& params) {
@@ -96,12 +97,12 @@ Json Session::idle(const Json& params) {
   const double seconds = r.number("seconds", 1);
   if (!(seconds > 0 && seconds <= kMaxIdleSeconds))
     throw bad_input("idle: \"seconds\" must be above 0 and at most 600");
-  Meter& source = meter(r.text("meter", ""));
+  MeterInUse& source = meter(r.text("meter", ""));
   const IdlePower power = measure_idle(seconds, *device_, source);
   return {{"power_w", power.power_w ? number_or_null(*power.power_w) : Json(nullptr)},
           {"seconds", power.seconds},
-          {"meter", source.info().name},
-          {"modelled", source.info().modelled}};
+          {"meter", source.meter->info().name},
+          {"modelled", source.meter->info().modelled}};
 }
 
 // A recipe without "threads" takes the worker's own default.

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "meter/meter.h"
 #include "protocol/messages.h"
 #include "worker/device.h"
+#include "worker/meter_in_use.h"
 
 namespace ampere {
 
@@ -42,12 +42,12 @@ class Session {
   Json idle(const Json& params);
   Json measure(Json params);
   Json train(Json params);
-  Meter& meter(const std::string& name);
+  MeterInUse& meter(const std::string& name);
   void check_health();
 
   SessionOptions options_;
   std::unique_ptr<Device> device_;
-  std::map<std::string, std::unique_ptr<Meter>> meters_;  // opened once
+  std::map<std::string, MeterInUse> meters_;  // opened once
   bool ended_ = false;
   bool healthy_ = true;
 };

@@ -160,7 +160,8 @@ void Trainer::State::train_network() {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i].requires_grad()) continue;
     roots.push_back(results[i]);
-    gradients.push_back(targets[i].to(results[i].scalar_type()));
+    targets[i] = targets[i].to(results[i].scalar_type());  // once: a later layer would hand it over so
+    gradients.push_back(targets[i]);
   }
   results.clear();
   if (!roots.empty()) torch::autograd::backward(roots, gradients);

@@ -1,0 +1,242 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "network/zoo.h"
+#include "profile/cost_polynomial.h"
+#include "profile/device_profile.h"
+#include "profile/guided.h"
+#include "profile/nnls.h"
+#include "profile/run.h"
+#include "profile/store.h"
+#include "profile/synthetic_device_for_test.h"
+
+namespace ampere {
+namespace {
+
+using testing::HasSubstr;
+
+class TemporaryFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    path_ = testing::TempDir() + "ampere_" + test->test_suite_name() + "_" + test->name() + ".db";
+    std::filesystem::remove(path_);
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  std::string error_on_open() {
+    try {
+      Store store(path_);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::kBadInput);
+      return e.what();
+    }
+    return "";
+  }
+  void execute(const char* sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
+  std::string path_;
+};
+
+StoredPoint point(const std::string& surface, Channels channels, double seconds) {
+  Measurement m;
+  m.time_s = seconds;
+  m.energy_j = 10 * seconds;
+  return {surface, channels, "{}", m, ""};
+}
+
+using StoreTest = TemporaryFile;
+
+TEST_F(StoreTest, PointsSurviveClosing) {
+  std::string id;
+  {
+    Store store(path_);
+    id = store.add_device({{"name", "cpu"}});
+    store.add_point(id, "sgd", point("split/a", {1, 2}, 0.25));
+    store.add_point(id, "sgd", point("split/a", {3, 4}, 0.5));
+    store.put_fact(id, "sgd", "idle", {{"power_w", 12.5}});
+  }
+  Store store(path_);
+  const auto points = store.points(id, "sgd", "split/a");
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[1].channels, (Channels{3, 4}));
+  EXPECT_EQ(points[1].measurement.time_s, 0.5);
+  EXPECT_FALSE(points[1].measured_at.empty());
+  EXPECT_TRUE(store.points(id, "adam", "split/a").empty());
+  EXPECT_EQ(store.fact(id, "sgd", "idle")->at("power_w"), 12.5);
+  EXPECT_FALSE(store.fact(id, "sgd", "other"));
+  EXPECT_EQ(store.devices().size(), 1u);
+  EXPECT_EQ(store.add_device({{"name", "cpu"}}), id);
+  EXPECT_NE(store.add_device({{"name", "gpu"}}), id);
+}
+
+TEST_F(StoreTest, NewerVersionIsRefused) {
+  { Store store(path_); }
+  execute("PRAGMA user_version = 99");
+  EXPECT_THAT(error_on_open(), HasSubstr("newer version of ampere"));
+}
+
+TEST_F(StoreTest, OtherDatabasesAndOtherFilesAreRefused) {
+  execute("CREATE TABLE other(a)");
+  EXPECT_THAT(error_on_open(), HasSubstr("another program"));
+  std::ofstream(path_) << "this is not a database, only text of some length";
+  EXPECT_THAT(error_on_open(), HasSubstr("not an ampere store"));
+}
+
+TEST(CostPolynomial, EqualsTheExactCost) {
+  for (const ZooEntry& entry : zoo()) {
+    for (const LayerGroup& g : group_layers(parse_layers(build(parse_zoo(entry.name)), 3))) {
+      for (const bool input_grad : {false, true}) {
+        const CostPolynomial polynomial(g.layer.kind, input_grad);
+        const Cost exact = network_cost(build_layer(g.layer.kind, g.layer.channels), 3, input_grad);
+        EXPECT_NEAR(polynomial.flops(g.layer.channels) / std::max(1.0, exact.flops()), exact.flops() > 0 ? 1 : 0, 1e-9)
+            << g.layer.key();
+        EXPECT_NEAR(polynomial.bytes(g.layer.channels) / exact.bytes(), 1, 1e-9) << g.layer.key();
+      }
+    }
+  }
+}
+
+TEST(Nnls, FindsTheConstrainedMinimum) {
+  Eigen::MatrixXd a(4, 2);
+  a << 1, 1, 1, 2, 1, 3, 1, 4;
+  const Eigen::VectorXd exact = nonnegative_least_squares(a, Eigen::Vector4d(3, 5, 7, 9));
+  EXPECT_NEAR(exact(0), 1, 1e-9);
+  EXPECT_NEAR(exact(1), 2, 1e-9);
+  const Eigen::VectorXd bounded = nonnegative_least_squares(a, Eigen::Vector4d(-1, 1, 3, 5));  // slope 2, intercept -3
+  EXPECT_EQ(bounded(0), 0);
+  EXPECT_GT(bounded(1), 0);
+}
+
+// A guided loop over a made-up surface; returns what was measured, in order.
+std::vector<Channels> walk(Surface surface, const Domain& domain, const GuidedOptions& options, StopWhy* why) {
+  std::vector<Channels> order;
+  std::set<Channels> measured;
+  std::vector<Observation> seen;
+  const auto layers = parse_layers(build(parse_zoo("cnn5")), 2);
+  const CostPolynomial cost(layers[1].kind, true);
+  for (int guard = 0; guard < 1000; ++guard) {
+    std::unique_ptr<SurfaceModel> model;
+    if (seen.size() >= corner_count(surface, domain, options)) {
+      model = std::make_unique<SurfaceModel>(seen, surface, cost, default_surface_options());
+    }
+    const NextPoint next = next_point(surface, domain, measured, {}, model.get(), options);
+    *why = next.why;
+    if (!next.channels) return order;
+    EXPECT_TRUE(measured.insert(*next.channels).second) << "the same point twice";
+    order.push_back(*next.channels);
+    // Bumpy enough to keep the process uncertain.
+    const auto i = static_cast<double>(next.channels->in);
+    const auto o = static_cast<double>(next.channels->out);
+    seen.push_back({*next.channels, 1 + 0.3 * std::sin(i * 1.7) + 0.2 * std::cos(o * 2.3) + i * o * 1e-3, 0.01});
+  }
+  ADD_FAILURE() << "the loop did not end";
+  return order;
+}
+
+TEST(Guided, StartsWithTheBoundsAndKeepsToTheLimit) {
+  GuidedOptions options;
+  options.max_points_2d = 12;
+  options.stop_deviation = 1e-9;
+  StopWhy why{};
+  const auto order = walk(Surface::kInOut, {{1, 64, 1}, {1, 128, 1}}, options, &why);
+  EXPECT_EQ(order.size(), 12u);
+  EXPECT_EQ(why, StopWhy::kPointLimit);
+  EXPECT_EQ(order[0], (Channels{64, 128}));
+  EXPECT_EQ(order[1], (Channels{1, 1}));
+  EXPECT_THAT((std::vector<Channels>{order[2], order[3]}),
+              testing::UnorderedElementsAre(Channels{1, 128}, Channels{64, 1}));
+}
+
+TEST(Guided, EndsWhenNothingIsLeft) {
+  GuidedOptions options;
+  options.max_points_1d = 100;
+  options.stop_deviation = 1e-9;
+  StopWhy why{};
+  EXPECT_EQ(walk(Surface::kIn, {{1, 3, 1}, {10, 10, 1}}, options, &why).size(), 3u);
+  EXPECT_EQ(why, StopWhy::kExhausted);
+  EXPECT_EQ(walk(Surface::kPoint, {{5, 5, 1}, {10, 10, 1}}, options, &why).size(), 1u);
+}
+
+TEST(Guided, StopsWhenCertain) {
+  GuidedOptions options;
+  options.stop_deviation = 10;
+  StopWhy why{};
+  EXPECT_EQ(walk(Surface::kOut, {{3, 3, 1}, {1, 64, 1}}, options, &why).size(), 4u);
+  EXPECT_EQ(why, StopWhy::kCertain);
+}
+
+TEST(Guided, KeepsToTheStepOfTheChannels) {
+  for (const Channels& c : candidates(Surface::kInOut, {{8, 512, 8}, {32, 256, 32}})) {
+    EXPECT_EQ(c.in % 8, 0);
+    EXPECT_EQ(c.out % 32, 0);
+  }
+}
+
+class RunTest : public TemporaryFile {
+ protected:
+  ProfileSummary run(Measure measure) {
+    Store store(path_);
+    DeviceProfile profile(store, store.add_device({{"name", "synthetic"}}), "sgd");
+    return run_profile(profile, split_plans(parse_layers(build(parse_zoo("lenet5")), 10)), measure, {});
+  }
+};
+
+TEST_F(RunTest, SecondRunMeasuresNothing) {
+  SyntheticDevice device;
+  const ProfileSummary first = run([&](const MeasureRequest& r) { return device(r); });
+  EXPECT_GT(first.measured, 10);
+  const ProfileSummary second = run([&](const MeasureRequest& r) { return device(r); });
+  EXPECT_EQ(second.measured, 0);
+  EXPECT_EQ(second.reused + 1, first.measured);  // the empty iteration is no surface
+}
+
+TEST_F(RunTest, ABrokenRunGoesOnWhereItWas) {
+  SyntheticDevice whole;
+  const int all = run([&](const MeasureRequest& r) { return whole(r); }).measured;
+  for (int dies_after : {0, 1, 3, 8}) {
+    std::filesystem::remove(path_);
+    SyntheticDevice device;
+    device.before = [&](const MeasureRequest&) {
+      if (device.measured == dies_after) throw Error(ErrorKind::kWorker, "the worker died");
+    };
+    EXPECT_THROW(run([&](const MeasureRequest& r) { return device(r); }), Error);
+    EXPECT_EQ(device.measured, dies_after);
+    device.before = nullptr;
+    EXPECT_EQ(run([&](const MeasureRequest& r) { return device(r); }).measured, all - dies_after);
+  }
+}
+
+TEST_F(RunTest, PointsThatDoNotFitTheDeviceAreLeftOut) {
+  SyntheticDevice device;
+  device.before = [&](const MeasureRequest& r) {
+    if (network_cost(r.network, r.batch).parameters > 20000) throw Error(ErrorKind::kOutOfMemory, "too large");
+  };
+  const ProfileSummary summary = run([&](const MeasureRequest& r) { return device(r); });
+  int refused = 0;
+  for (const SurfaceSummary& s : summary.surfaces) refused += s.refused;
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(RunTest, PaperPlansRunToo) {
+  Store store(path_);
+  DeviceProfile profile(store, store.add_device({{"name", "synthetic"}}), "sgd");
+  SyntheticDevice device;
+  const auto plans = paper_plans(parse_layers(build(parse_zoo("lenet5")), 10));
+  ProfileOptions options;
+  options.guided.all_corners = false;
+  run_profile(profile, plans, [&](const MeasureRequest& r) { return device(r); }, options);
+  for (const SurfacePlan& p : plans) EXPECT_TRUE(profile.has(p.key)) << p.key;
+}
+
+}  // namespace
+}  // namespace ampere

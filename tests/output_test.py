@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""What people see: help for every verb, and tables that fit their terminal.
+
+    tests/output_test.py ampere=build/bin/ampere
+"""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unittest
+
+import support
+from support import AmpereTest, DATA, PROGRAMS, QUICK, scripted
+
+VERBS = ["", "detect", "models", "layers", "profile", "estimate", "measure", "evaluate", "store", "store list", "store show"]
+# What prints tables.
+TABLES = [["models"], ["models", "--ops"], ["layers", "lenet5"], ["layers", "transformer", "--batch", "8"],
+          ["layers", "resnet152"], ["layers", DATA / "branches.json"], ["store", "list"], ["store", "show"],
+          ["estimate", "lenet5", "--batch", "10"], ["estimate", "lenet5", "--batch", "10", "--samples", "60000"],
+          ["profile", "lenet5", "--batch", "10", *QUICK], ["evaluate", "lenet5", "--batch", "10", "--samples", "3", *QUICK],
+          ["detect"]]
+
+
+class Help(AmpereTest):
+    def test_every_verb(self):
+        listed = re.findall(r"^  (\w+) {2,}", self.output_of("--help").split("Subcommands:")[1], re.MULTILINE)
+        self.assertEqual(set(listed), {verb.split()[0] for verb in VERBS if verb})
+        for verb in VERBS:
+            with self.subTest(verb):
+                done = self.run_ampere(*verb.split(), "--help")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("Usage: ampere" + (" " + verb if verb else ""), done.stdout)
+                self.assertEqual([line for line in done.stdout.splitlines() if len(line) > 100], [])
+                undescribed = re.findall(r"^  (-\S+)\s*$", done.stdout, re.MULTILINE)
+                self.assertEqual(undescribed, [], "options without a description")
+
+    def test_exit_codes_are_told(self):
+        text = self.output_of("--help")
+        for code in range(7):
+            self.assertRegex(text, rf"\b{code} \w+")
+
+    def test_version(self):
+        self.assertRegex(self.output_of("--version"), r"^\d+\.\d+\.\d+\n$")
+
+
+class Terminal(AmpereTest):
+    def on_terminal(self, columns, *arguments):
+        """What a terminal of this width is sent."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        process = subprocess.Popen(self.command(*arguments), env=self.environment(AMPERE_WORKER=scripted(), TERM="xterm"),
+                                   stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, cwd=self.folder)
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                chunk = os.read(ours, 65536)
+            except OSError:  # how Linux tells that the other side is closed
+                chunk = b""
+            if not chunk:
+                break
+            text += chunk
+        os.close(ours)
+        self.assertEqual(process.wait(support.PATIENCE_S), 0, text)
+        return text.decode()
+
+    def lines_of(self, text):
+        # The progress bar redraws its line.
+        text = re.sub(r"\x1b\[K", "", text)
+        return [piece for line in text.split("\r\n") for piece in line.split("\r") if piece]
+
+    def test_tables_fit(self):
+        self.output_of("profile", "lenet5", "--batch", "10", "-q", *QUICK, "--worker", scripted())
+        for columns in (60, 140):
+            for arguments in TABLES:
+                with self.subTest(" ".join(map(str, arguments)), columns=columns):
+                    text = self.on_terminal(columns, *arguments)
+                    tables, lines = 0, self.lines_of(text)
+                    for number, line in enumerate(lines):
+                        tables += bool(re.fullmatch("-{20,}", line))
+                        prose = not re.search(r"  |--", line)  # wraps by itself
+                        if not prose:
+                            self.assertLessEqual(len(line), columns, f"line {number}: {line}")
+                    self.assertGreaterEqual(tables, 1, text)
+
+    def test_piped_output_has_no_control_characters(self):
+        self.output_of("profile", "lenet5", "--batch", "10", *QUICK, "--worker", scripted())
+        for arguments in TABLES:
+            with self.subTest(" ".join(map(str, arguments))):
+                done = self.run_ampere(*arguments, env={"AMPERE_WORKER": scripted()})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotRegex(done.stdout + done.stderr, r"[\x00-\x09\x0b-\x1f]")
+
+    def test_json_is_all_of_standard_output(self):
+        self.output_of("profile", "lenet5", "--batch", "10", "-q", *QUICK, "--worker", scripted())
+        for arguments in TABLES:
+            with self.subTest(" ".join(map(str, arguments))):
+                done = self.run_ampere(*arguments, "--json", env={"AMPERE_WORKER": scripted()})
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.json_of(*arguments, env={"AMPERE_WORKER": scripted()})
+
+
+if __name__ == "__main__":
+    support.main()

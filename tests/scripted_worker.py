@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""A worker without a framework: scripted_worker.py MODE. Its device is imaginary and exactly additive.
+
+ok          answers everything
+slow        takes 20 ms for every measurement
+dies:N      ends in the middle of measurement N
+garbage:N   answers measurement N with a line that is no JSON
+nan:N       answers measurement N with figures that cannot be
+hangs:N     never answers measurement N
+stops:N     reports an error in measurement N
+small:C     has no memory for layers of more than C channels
+no-device   leaves its device out of the answer to detect
+no-meter    has no energy meter
+"""
+
+import json
+import sys
+import time
+
+METER = {"name": "imaginary", "scope": "device", "modelled": True, "available": True, "why": "", "description": "none"}
+DEVICE = {"name": "imaginary device", "type": "cpu", "cores": 1, "driver": "", "framework": "none", "blas": "",
+          "allocator": "", "threads": 1, "memory_bytes": 1 << 30}
+
+
+def width(node):
+    return max([node[k] for k in ("out_channels", "out_features", "hidden_size", "dim") if k in node], default=0)
+
+
+def measured(params, most_channels):
+    nodes = params["network"]["nodes"]
+    if max(map(width, nodes)) > most_channels:
+        return {"error": {"kind": "out_of_memory", "message": "does not fit the imaginary device"}}
+    cost = 1 + sum(width(node) for node in nodes) * params["batch"]
+    return {"result": {"energy_j": 1e-4 * cost, "time_s": 1e-5 * cost, "energy_error": 0.001, "time_error": 0.001,
+                       "windows": 5, "outliers": 0, "iterations": 50, "stable": True, "modelled": True,
+                       "meter": "imaginary", "mode": "eager", "note": ""}}
+
+
+def misbehave(mode):
+    if mode == "dies":
+        sys.exit("the imaginary device has vanished")
+    if mode == "hangs":
+        time.sleep(1000)
+    if mode == "stops":
+        return {"error": {"kind": "failed", "message": "the imaginary device is tired"}}
+    return {"result": {"energy_j": -1, "time_s": 0}}
+
+
+def answer(verb, params, mode, number, count):
+    if verb == "hello":
+        return {"result": {"protocol": 1, "worker": "scripted", "version": "1", "framework": "none"}}
+    if verb == "detect" and mode == "no-device":
+        return {"result": {"meters": []}}
+    if verb == "detect":
+        meters = {"meters": [], "default_meter": ""} if mode == "no-meter" else {"meters": [METER], "default_meter": "imaginary"}
+        return {"result": {"device": DEVICE, **meters}}
+    if verb == "idle":
+        return {"result": {"power_w": 1, "seconds": params.get("seconds", 1), "meter": "imaginary", "modelled": True}}
+    if verb != "measure":
+        return {"result": {}}
+    if params["meter"] not in ("", "imaginary"):
+        return {"error": {"kind": "bad_input", "message": f"no meter is called '{params['meter']}'; known: imaginary"}}
+    if mode == "slow":
+        time.sleep(0.02)
+    if mode not in ("ok", "slow", "small") and count == number:
+        return misbehave(mode)
+    return measured(params, number if mode == "small" else 1 << 30)
+
+
+def main():
+    mode, _, number = sys.argv[1].partition(":")
+    count = 0
+    for line in sys.stdin:
+        request = json.loads(line)
+        count += request["verb"] == "measure"
+        if mode == "garbage" and count == int(number):
+            print("Loading libraries... done", flush=True)
+            continue
+        reply = answer(request["verb"], request.get("params", {}), mode, int(number or 0), count)
+        print(json.dumps({"id": request["id"], "ok": "result" in reply, **reply}), flush=True)
+
+
+main()
