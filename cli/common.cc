@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "network/network_json.h"
+#include "network/shape.h"
 
 namespace ampere {
 
@@ -50,7 +51,15 @@ void add_model_options(CLI::App& verb, ModelOptions& o) {
 
 Model load_model(const std::string& text) {
   const bool file = text.size() > 5 && text.substr(text.size() - 5) == ".json";
-  if (file) return {read_network_file(text), std::nullopt};
+  if (file) {
+    Network network = read_network_file(text);
+    try {
+      infer_shapes(network, 1);  // told with the name of the file
+    } catch (const Error& e) {
+      throw Error(e.kind(), text + ": " + e.what());
+    }
+    return {std::move(network), std::nullopt};
+  }
   if (text.find('/') != std::string::npos || std::ifstream(text).good()) {
     throw bad_input(text + ": a network file must end in .json; zoo networks are listed by: ampere models");
   }

@@ -127,7 +127,7 @@ void print_text(const Options& o, const StoredDevice& device, const Model& model
   row("iteration", 1);
   if (job.iterations > 0) {
     row(fmt::format("epoch ({:.0f} iterations)", job.iterations_per_epoch), job.iterations_per_epoch);
-    row(fmt::format("job ({} epochs)", o.epochs), job.iterations);
+    row(fmt::format("job ({} epoch{})", o.epochs, o.epochs == 1 ? "" : "s"), job.iterations);
   }
   print(total);
 }

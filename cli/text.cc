@@ -12,6 +12,8 @@
 namespace ampere {
 namespace {
 
+constexpr int kUsualWidth = 100;
+
 // Three significant digits with an SI prefix between nano and giga.
 std::string scaled(double value, const char* unit) {
   if (!std::isfinite(value)) return "unknown";
@@ -91,7 +93,7 @@ int terminal_width() {
   if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     return std::max<int>(40, size.ws_col);
   }
-  return 100;
+  return kUsualWidth;
 }
 
 std::string Table::text(int width) const {
@@ -111,7 +113,8 @@ std::string Table::text(int width) const {
     total -= w - narrowed;
     w = narrowed;
   }
-  if (total > static_cast<std::size_t>(width)) return as_records(*this, static_cast<std::size_t>(width));
+  if (width < kUsualWidth && total > static_cast<std::size_t>(width))
+    return as_records(*this, static_cast<std::size_t>(width));
   std::string out;
   for (std::size_t r = 0; r < all.size(); ++r) {
     std::string line;

@@ -23,8 +23,8 @@ std::string duration_text(double seconds);
 int terminal_width();
 
 // First row is the header. Columns named in `right` are aligned right. When the table is too wide, the
-// longest cells of the `flexible` column are shortened in the middle; where that is not enough, each row
-// becomes a paragraph.
+// longest cells of the `flexible` column are shortened in the middle; where that is not enough on
+// a narrow terminal, each row becomes a paragraph.
 struct Table {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;

@@ -11,10 +11,9 @@ import re
 import struct
 import subprocess
 import termios
-import unittest
 
 import support
-from support import AmpereTest, DATA, PROGRAMS, QUICK, scripted
+from support import AmpereTest, DATA, QUICK, scripted
 
 VERBS = ["", "detect", "models", "layers", "profile", "estimate", "measure", "evaluate", "store", "store list", "store show"]
 # What prints tables.
@@ -79,13 +78,14 @@ class Terminal(AmpereTest):
             for arguments in TABLES:
                 with self.subTest(" ".join(map(str, arguments)), columns=columns):
                     text = self.on_terminal(columns, *arguments)
-                    tables, lines = 0, self.lines_of(text)
-                    for number, line in enumerate(lines):
+                    tables = 0
+                    for number, line in enumerate(self.lines_of(text)):
                         tables += bool(re.fullmatch("-{20,}", line))
                         prose = not re.search(r"  |--", line)  # wraps by itself
                         if not prose:
                             self.assertLessEqual(len(line), columns, f"line {number}: {line}")
-                    self.assertGreaterEqual(tables, 1, text)
+                    if columns > 100:  # narrow terminals get paragraphs where no table fits
+                        self.assertGreaterEqual(tables, 1, text)
 
     def test_piped_output_has_no_control_characters(self):
         self.output_of("profile", "lenet5", "--batch", "10", *QUICK, "--worker", scripted())

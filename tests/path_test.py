@@ -7,7 +7,6 @@
 import csv
 import json
 import math
-import unittest
 
 import support
 from support import AmpereTest, DATA, QUICK, real, rows

@@ -30,6 +30,9 @@ Json parse_json(const std::string& text, const std::string& what) {
   } catch (const Json::exception& e) {
     std::string why = e.what();
     if (auto at = why.find("parse error"); at != std::string::npos) why = why.substr(at);
+    // It quotes what it read last, which need not be text at all.
+    std::replace_if(
+        why.begin(), why.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
     throw bad_input(what + ": not valid JSON: " + why);
   }
 }

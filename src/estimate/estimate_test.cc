@@ -53,7 +53,7 @@ TEST_F(EstimateTest, ANoiselessAdditiveDeviceIsRecovered) {
     for (const Network& network : some_networks(model, 10)) {
       const Estimate e = find_method("split").estimate(profile_, parse_layers(network, 4));
       EXPECT_NEAR(e.energy_j.value / truth_j(network), 1, 1e-6) << network.name();
-      EXPECT_LT(e.energy_j.high / e.energy_j.low, 1.05) << network.name();
+      EXPECT_LT(e.energy_j.high / e.energy_j.low, 1.2) << network.name();
     }
   }
 }

@@ -56,6 +56,22 @@ std::vector<Channels> corners(Surface surface, const Domain& d, const GuidedOpti
   return distinct;
 }
 
+// True when the corners of what was measured are themselves measured, and the place lies between them:
+// a larger network of this kind was profiled before.
+bool enclosed(Surface surface, const std::set<Channels>& measured, const Channels& place,
+              const GuidedOptions& options) {
+  if (measured.empty()) return false;
+  const Channels& any = *measured.begin();
+  Domain box{{any.in, any.in}, {any.out, any.out}};
+  for (const Channels& c : measured) {
+    box.in = {std::min(box.in.min, c.in), std::max(box.in.max, c.in)};
+    box.out = {std::min(box.out.min, c.out), std::max(box.out.max, c.out)};
+  }
+  if (!box.in.contains(place.in) || !box.out.contains(place.out)) return false;
+  const std::vector<Channels> ends = corners(surface, box, options);
+  return std::all_of(ends.begin(), ends.end(), [&](const Channels& c) { return measured.count(c) > 0; });
+}
+
 }  // namespace
 
 const char* to_word(StopWhy why) {
@@ -84,7 +100,7 @@ NextPoint next_point(Surface surface, const Domain& domain, const std::set<Chann
                      const GuidedOptions& options) {
   auto is_new = [&](const Channels& c) { return !measured.count(c) && !excluded.count(c); };
   for (const Channels& c : corners(surface, domain, options)) {
-    if (is_new(c)) return {c, StopWhy::kGoOn, 1};
+    if (is_new(c) && !enclosed(surface, measured, c, options)) return {c, StopWhy::kGoOn, 1};
   }
   const bool two = surface == Surface::kInOut;
   const int limit = two ? options.max_points_2d : options.max_points_1d;

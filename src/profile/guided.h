@@ -29,7 +29,8 @@ struct NextPoint {
   double deviation = 1;  // largest relative deviation over the surface, 1 when unknown
 };
 
-// Corners first, then the place of largest variance among integer channels that were neither measured
+// Corners first (those inside an area whose corners were measured before are known well enough), then
+// the place of largest variance among integer channels that were neither measured
 // nor excluded. `model` is fitted to the observations so far; null while there are too few. A pure
 // function of what was measured, so a run that was killed goes on as if nothing had happened.
 NextPoint next_point(Surface surface, const Domain& domain, const std::set<Channels>& measured,

@@ -4,9 +4,35 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "gp/gp_data.h"
 #include "profile/nnls.h"
 
 namespace ampere {
+namespace {
+
+// A surface always has bends that a handful of points cannot show. The process never believes less
+// than this relative deviation between points, however well the physical mean fits them.
+constexpr double kLeastSignal = 0.02;
+
+// No measurement is believed to be better than this, whatever its windows say.
+constexpr double kLeastError = 0.003;
+
+// Points that scattered more count less.
+void weigh_noise(const std::vector<Observation>& observations, GpData& data) {
+  data.noise_weights.resize(data.y.size());
+  for (Eigen::Index i = 0; i < data.y.size(); ++i) {
+    const double error = std::clamp(observations[static_cast<std::size_t>(i)].error, kLeastError, 0.3);
+    data.noise_weights(i) = error * error / (0.01 * 0.01);
+  }
+}
+
+void bound_signal(const GpData& data, GpOptions& gp) {
+  const double spread = typical_spread(data);  // what the bounds are relative to
+  gp.signal_bounds.lower = std::max(gp.signal_bounds.lower, kLeastSignal / spread);
+  gp.signal_bounds.upper = std::max(gp.signal_bounds.upper, 10 * gp.signal_bounds.lower);
+}
+
+}  // namespace
 
 SurfaceOptions default_surface_options() {
   SurfaceOptions options;
@@ -47,7 +73,10 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
         options_.logarithmic ? std::log(o.value / physical(o.channels)) : o.value - physical(o.channels);
   }
   GpOptions gp = options_.gp;
-  // Length-scales are relative to the channels' range even when the first points lie close together.
+  if (options_.logarithmic) {
+    weigh_noise(observations_, data);
+    bound_signal(data, gp);
+  }
   gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), gp));
 }
 
