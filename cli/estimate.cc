@@ -28,7 +28,8 @@ struct Job {
 
 Job job_of(const Options& o) {
   if (o.samples == 0) return {};
-  const auto per_epoch = static_cast<double>((o.samples + o.model.batch - 1) / o.model.batch);
+  const std::int64_t whole_batches = (o.samples + o.model.batch - 1) / o.model.batch;
+  const auto per_epoch = static_cast<double>(whole_batches);
   return {per_epoch, per_epoch * static_cast<double>(o.epochs)};
 }
 

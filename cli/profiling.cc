@@ -95,7 +95,8 @@ std::vector<MethodProfile> profile_model(const Session& session, DeviceProfile& 
     };
     MethodProfile result{name, run_profile(profile, method.plans(layers), session.measure(), p)};
     const auto start = std::chrono::steady_clock::now();
-    const std::vector<Network> checks = networks_to_check(model, method.learns_composition ? options.checks : 0);
+    const std::vector<Network> checks =
+        networks_to_check(model, method.learns_composition ? options.checks : 0);
     check_composition(profile, method, checks, m.batch, session.measure(),
                       measuring_whole(session, m, options),
                       [&](int n) { bar.show(n, static_cast<int>(checks.size()), 0, "whole networks"); });

@@ -19,7 +19,8 @@ using namespace ampere;
 // one has, from a synthetic device with some noise.
 class Fixture {
  public:
-  Fixture() : path_(file()), store_(path_), profile_(store_, store_.add_device({{"name", "synthetic"}}), "sgd") {
+  Fixture()
+      : path_(file()), store_(path_), profile_(store_, store_.add_device({{"name", "synthetic"}}), "sgd") {
     layers_ = parse_layers(build(parse_zoo("resnet50-cifar")), 32);
     std::mt19937 random(1);
     std::normal_distribution<double> noise(0, 0.02);

@@ -18,8 +18,12 @@ class Dimensioned {
   constexpr Dimensioned operator-() const { return Dimensioned(-value_); }
   constexpr Dimensioned& operator+=(Dimensioned o) { return value_ += o.value_, *this; }
   constexpr Dimensioned& operator-=(Dimensioned o) { return value_ -= o.value_, *this; }
-  friend constexpr Dimensioned operator+(Dimensioned a, Dimensioned b) { return Dimensioned(a.value_ + b.value_); }
-  friend constexpr Dimensioned operator-(Dimensioned a, Dimensioned b) { return Dimensioned(a.value_ - b.value_); }
+  friend constexpr Dimensioned operator+(Dimensioned a, Dimensioned b) {
+    return Dimensioned(a.value_ + b.value_);
+  }
+  friend constexpr Dimensioned operator-(Dimensioned a, Dimensioned b) {
+    return Dimensioned(a.value_ - b.value_);
+  }
   friend constexpr Dimensioned operator*(Dimensioned a, double k) { return Dimensioned(a.value_ * k); }
   friend constexpr Dimensioned operator*(double k, Dimensioned a) { return a * k; }
   friend constexpr Dimensioned operator/(Dimensioned a, double k) { return Dimensioned(a.value_ / k); }

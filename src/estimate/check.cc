@@ -19,7 +19,7 @@ Measurement whole_measurement(DeviceProfile& profile, const std::string& key, co
   ProfileOptions eager = options;
   eager.mode = MeasureMode::kEager;  // what a user's training does
   const MeasureRequest request = request_for({network, true, false}, batch, eager);
-  const Measurement m = measure(request);
+  Measurement m = measure(request);
   profile.add_point({key, {0, 0}, provenance(request), m, ""});
   return m;
 }

@@ -19,7 +19,8 @@ namespace {
 
 class EstimateTest : public testing::Test {
  protected:
-  EstimateTest() : path_(file()), store_(path_), profile_(store_, store_.add_device({{"name", "synthetic"}}), "sgd") {}
+  EstimateTest()
+      : path_(file()), store_(path_), profile_(store_, store_.add_device({{"name", "synthetic"}}), "sgd") {}
   ~EstimateTest() override { std::filesystem::remove(path_); }
 
   static std::string file() {
@@ -106,7 +107,9 @@ TEST_F(EstimateTest, HostTimeAndIdlePowerCountWhenTheDeviceWaits) {
   profile_.set_idle_power_w(50, true);
   const Estimate e = find_method("split").estimate(profile_, layers);
   EXPECT_EQ(e.regime, Regime::kHost);
-  const double device_s = (e.energy_j.value - 50 * (e.time_s.value - truth_j(build(parse_zoo("lenet5"))) / device_.watts)) / device_.watts;
+  const double device_s =
+      (e.energy_j.value - 50 * (e.time_s.value - truth_j(build(parse_zoo("lenet5"))) / device_.watts)) /
+      device_.watts;
   EXPECT_NEAR(device_s * device_.watts / truth_j(build(parse_zoo("lenet5"))), 1, 1e-6);
 }
 

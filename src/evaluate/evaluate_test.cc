@@ -44,7 +44,9 @@ TEST(Sample, EndsWhenTheFamilyHasNoMore) {
 TEST(Judge, FiguresAreThoseOfTheErrors) {
   std::vector<TruthPoint> truth(4);
   for (TruthPoint& t : truth) t.energy_j = 100, t.time_s = 1;
-  const MethodResult r = judge("x", {{110, Interval{110, 90, 130}, 1.5}, {90, Interval{90, 80, 95}, 0.5}, {100, {}, 1}, {120, {}, 1}}, truth);
+  const MethodResult r = judge(
+      "x", {{110, Interval{110, 90, 130}, 1.5}, {90, Interval{90, 80, 95}, 0.5}, {100, {}, 1}, {120, {}, 1}},
+      truth);
   EXPECT_NEAR(r.mape, 0.10, 1e-12);
   EXPECT_NEAR(r.median, 0.10, 1e-12);
   EXPECT_NEAR(r.bias, 0.05, 1e-12);
@@ -76,7 +78,8 @@ TEST(Evaluate, WholePathOnASyntheticDeviceResumes) {
   SyntheticDevice device;
   const Measure measure = [&](const MeasureRequest& r) { return device(r); };
   const auto layers = parse_layers(build(parse_zoo("lenet5")), 4);
-  for (const char* method : {"split", "paper"}) run_profile(profile, find_method(method).plans(layers), measure, {});
+  for (const char* method : {"split", "paper"})
+    run_profile(profile, find_method(method).plans(layers), measure, {});
   std::vector<Network> networks;
   for (const ZooChoice& c : sample_networks(parse_zoo("lenet5"), 8, 1)) networks.push_back(build(c));
   const Evaluation e = evaluate(profile, networks, 4, measure, {});

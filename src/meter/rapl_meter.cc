@@ -59,7 +59,7 @@ bool is_zone(const fs::path& folder) {
 // What a zone measures, the same for both drivers: "package-0", "package-0/dram", "psys".
 std::string what_it_measures(const fs::path& folder) {
   const std::string name = folder.filename().string();
-  const std::string own = read_text(folder / "name").value_or("");
+  std::string own = read_text(folder / "name").value_or("");
   const std::size_t colon = name.find(':');
   const std::size_t second = name.find(':', colon + 1);
   if (second == std::string::npos) return own;

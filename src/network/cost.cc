@@ -202,7 +202,8 @@ std::vector<bool> gradient_into(const Network& network, bool input_grad) {
     for (int k : nodes[i].inputs) into[i] = into[i] || trained[static_cast<std::size_t>(k)];
     const OpClass c = spec_of(nodes[i].op).op_class;
     const bool wanted = c == OpClass::kSource && input_grad && nodes[i].word("dtype") == "float";
-    trained[i] = wanted || into[i] || c == OpClass::kWeighted || (c == OpClass::kNorm && nodes[i].flag("affine"));
+    trained[i] =
+        wanted || into[i] || c == OpClass::kWeighted || (c == OpClass::kNorm && nodes[i].flag("affine"));
   }
   return into;
 }

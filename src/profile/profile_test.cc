@@ -98,7 +98,8 @@ TEST(CostPolynomial, EqualsTheExactCost) {
       for (const bool input_grad : {false, true}) {
         const CostPolynomial polynomial(g.layer.kind, input_grad);
         const Cost exact = network_cost(build_layer(g.layer.kind, g.layer.channels), 3, input_grad);
-        EXPECT_NEAR(polynomial.flops(g.layer.channels) / std::max(1.0, exact.flops()), exact.flops() > 0 ? 1 : 0, 1e-9)
+        EXPECT_NEAR(polynomial.flops(g.layer.channels) / std::max(1.0, exact.flops()),
+                    exact.flops() > 0 ? 1 : 0, 1e-9)
             << g.layer.key();
         EXPECT_NEAR(polynomial.bytes(g.layer.channels) / exact.bytes(), 1, 1e-9) << g.layer.key();
       }
@@ -112,13 +113,15 @@ TEST(Nnls, FindsTheConstrainedMinimum) {
   const Eigen::VectorXd exact = nonnegative_least_squares(a, Eigen::Vector4d(3, 5, 7, 9));
   EXPECT_NEAR(exact(0), 1, 1e-9);
   EXPECT_NEAR(exact(1), 2, 1e-9);
-  const Eigen::VectorXd bounded = nonnegative_least_squares(a, Eigen::Vector4d(-1, 1, 3, 5));  // slope 2, intercept -3
+  const Eigen::VectorXd bounded =
+      nonnegative_least_squares(a, Eigen::Vector4d(-1, 1, 3, 5));  // slope 2, intercept -3
   EXPECT_EQ(bounded(0), 0);
   EXPECT_GT(bounded(1), 0);
 }
 
 // A guided loop over a made-up surface; returns what was measured, in order.
-std::vector<Channels> walk(Surface surface, const Domain& domain, const GuidedOptions& options, StopWhy* why) {
+std::vector<Channels> walk(Surface surface, const Domain& domain, const GuidedOptions& options,
+                           StopWhy* why) {
   std::vector<Channels> order;
   std::set<Channels> measured;
   std::vector<Observation> seen;
@@ -137,7 +140,8 @@ std::vector<Channels> walk(Surface surface, const Domain& domain, const GuidedOp
     // Bumpy enough to keep the process uncertain.
     const auto i = static_cast<double>(next.channels->in);
     const auto o = static_cast<double>(next.channels->out);
-    seen.push_back({*next.channels, 1 + 0.3 * std::sin(i * 1.7) + 0.2 * std::cos(o * 2.3) + i * o * 1e-3, 0.01});
+    seen.push_back(
+        {*next.channels, 1 + 0.3 * std::sin(i * 1.7) + 0.2 * std::cos(o * 2.3) + i * o * 1e-3, 0.01});
   }
   ADD_FAILURE() << "the loop did not end";
   return order;
@@ -219,12 +223,28 @@ TEST_F(RunTest, ABrokenRunGoesOnWhereItWas) {
 TEST_F(RunTest, PointsThatDoNotFitTheDeviceAreLeftOut) {
   SyntheticDevice device;
   device.before = [&](const MeasureRequest& r) {
-    if (network_cost(r.network, r.batch).parameters > 20000) throw Error(ErrorKind::kOutOfMemory, "too large");
+    if (network_cost(r.network, r.batch).parameters > 20000)
+      throw Error(ErrorKind::kOutOfMemory, "too large");
   };
   const ProfileSummary summary = run([&](const MeasureRequest& r) { return device(r); });
   int refused = 0;
   for (const SurfaceSummary& s : summary.surfaces) refused += s.refused;
   EXPECT_GT(refused, 0);
+}
+
+TEST_F(RunTest, AWorkerThatDiesNowAndThenDoesNotEndTheRun) {
+  SyntheticDevice device;
+  int calls = 0;
+  device.before = [&](const MeasureRequest& r) {
+    if (++calls % 5 == 0) throw Error(ErrorKind::kWorker, "the worker died");  // once: tried again
+    if (r.network.name().find("linear10") != std::string::npos &&
+        network_cost(r.network, r.batch).parameters > 800) {
+      throw Error(ErrorKind::kWorker, "the worker dies of this one");  // always: left out
+    }
+  };
+  const ProfileSummary summary = run([&](const MeasureRequest& r) { return device(r); });
+  EXPECT_EQ(summary.surfaces.size(), 4u);
+  EXPECT_GT(summary.surfaces.back().refused, 0);
 }
 
 TEST_F(RunTest, PaperPlansRunToo) {
@@ -234,7 +254,8 @@ TEST_F(RunTest, PaperPlansRunToo) {
   const auto plans = paper_plans(parse_layers(build(parse_zoo("lenet5")), 10));
   ProfileOptions options;
   options.guided.all_corners = false;
-  run_profile(profile, plans, [&](const MeasureRequest& r) { return device(r); }, options);
+  run_profile(
+      profile, plans, [&](const MeasureRequest& r) { return device(r); }, options);
   for (const SurfacePlan& p : plans) EXPECT_TRUE(profile.has(p.key)) << p.key;
 }
 

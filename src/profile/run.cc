@@ -9,6 +9,8 @@
 namespace ampere {
 namespace {
 
+constexpr int kMostDeaths = 3;
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -73,8 +75,17 @@ class Run {
       try {
         measure_point(plan.key, *next.channels, plan.variant(*next.channels), plan.kind.batch);
         ++s.measured;
+        deaths_ = 0;
       } catch (const Error& e) {
-        if (e.kind() != ErrorKind::kOutOfMemory) throw;
+        const bool died = e.kind() == ErrorKind::kWorker;
+        if (!died && e.kind() != ErrorKind::kOutOfMemory) throw;
+        // A worker may die of anything, so the point is tried once more; what kills it twice is left
+        // out. Several deaths in a row are not the points' fault.
+        if (died && ++deaths_ >= kMostDeaths) throw;
+        if (died && died_at_ != next.channels) {
+          died_at_ = next.channels;
+          continue;
+        }
         refused.insert(*next.channels);
         ++s.refused;
       }
@@ -117,6 +128,8 @@ class Run {
   ProfileSummary summary_;
   int expected_ = 0;
   int done_ = 0;
+  int deaths_ = 0;                   // of the worker, since it last measured something
+  std::optional<Channels> died_at_;  // the point it died at last
 };
 
 }  // namespace

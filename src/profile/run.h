@@ -42,7 +42,7 @@ struct SurfaceSummary {
   std::string key;
   int measured = 0;  // in this run
   int reused = 0;    // found in the store
-  int refused = 0;   // did not fit the device's memory
+  int refused = 0;   // did not fit the device's memory, or killed the worker
   StopWhy why = StopWhy::kGoOn;
   double deviation = 1;
 };
@@ -56,8 +56,8 @@ struct ProfileSummary {
   double fitting_seconds = 0;
 };
 
-// Adds the plans to the profile and measures them in order. Errors of single points that only mean
-// "too large for this device" exclude the point; anything else is thrown, with all earlier points kept.
+// Adds the plans to the profile and measures them in order. Points that are too large for the device, or
+// that the worker dies of twice, are left out; anything else is thrown, with all earlier points kept.
 ProfileSummary run_profile(DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
                            const Measure& measure, const ProfileOptions& options);
 
