@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/error.h"
 #include "common.h"
 #include "text.h"
 #include "verbs.h"
@@ -10,40 +11,82 @@
 namespace ampere {
 namespace {
 
-void print_text(const Json& found);
+// A worker of another make may not know how to watch its meters.
+Json detect_with_characters(WorkerClient& worker) {
+  try {
+    return worker.detect(true);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::kBadInput) throw;
+    return worker.detect();
+  }
+}
+
+std::string quantity(const Json& character, const char* key, std::string (*text)(double)) {
+  const auto it = character.find(key);
+  return it == character.end() || !it->is_number() ? "" : text(it->get<double>());
+}
+
+void print_device(const Json& device) {
+  for (const auto& [key, value] : device.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!text.empty()) fmt::print("{:<14}{}\n", key, text);
+  }
+  fmt::print("\n");
+}
+
+void print_usable(const Json& meters, const std::string& preferred) {
+  Table table{{"meter", "scope", "kind", "tick", "one read", "resolution", "idle power"}, {}, {}, -1};
+  table.right = {false, false, false, true, true, true, true};
+  for (const Json& m : meters) {
+    JsonReader meter(m, "meter");
+    if (!meter.boolean("available")) continue;
+    const Json character = meter.has("character") ? meter.object("character") : Json::object();
+    const bool continuous = character.value("continuous", false);
+    const std::string name = meter.text("name");
+    table.rows.push_back({name + (name == preferred ? " *" : ""), meter.text("scope", ""),
+                          meter.boolean("modelled", false) ? "modelled" : "measured",
+                          continuous ? "none" : quantity(character, "tick_s", seconds_text),
+                          quantity(character, "read_s", seconds_text),
+                          quantity(character, "resolution_j", joules_text),
+                          quantity(character, "idle_power_w", watts_text)});
+  }
+  print(table);
+}
+
+void print_why(const Json& meters, const std::string& preferred) {
+  for (const Json& m : meters) {
+    JsonReader meter(m, "meter");
+    if (meter.text("name") != preferred) continue;
+    fmt::print("\n* the default: {}\n", meter.text("description", ""));
+    fmt::print("  chosen as the first usable meter, in order of trust, that sees the device that trains\n");
+    if (meter.boolean("modelled", false)) {
+      fmt::print("  its energy is modelled, not measured, and every figure made with it says so\n");
+    }
+  }
+  fmt::print("\nnot usable here:\n");
+  for (const Json& m : meters) {
+    JsonReader meter(m, "meter");
+    if (!meter.boolean("available")) {
+      fmt::print("{}", wrapped(meter.text("name") + ": " + meter.text("why", ""), 2, terminal_width()));
+    }
+  }
+}
 
 void run_detect(const CommonOptions& options) {
   WorkerClient worker(worker_options(options));
-  Json found = worker.detect();
+  Json found = detect_with_characters(worker);
   if (options.json) {
     found["schema_version"] = kOutputSchemaVersion;
     print_json(found);
     return;
   }
-  read_answer(worker, [&] { print_text(found); });
-}
-
-void print_text(const Json& found) {
-  JsonReader r(found, "detect");
-  const Json& device = r.object("device");
-  fmt::print("Device\n");
-  for (const auto& [key, value] : device.items()) {
-    fmt::print("  {:<14}{}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  fmt::print("\n");
-  Table table{{"meter", "scope", "usable", "kind", "what it is, or what it lacks"}, {}, {}, 4};
-  const std::string preferred = r.text("default_meter", "");
-  for (const Json& m : r.array("meters")) {
-    JsonReader meter(m, "meter");
-    const bool available = meter.boolean("available");
-    const std::string name = meter.text("name");
-    table.rows.push_back({name + (name == preferred ? " *" : ""), meter.text("scope", ""),
-                          available ? "yes" : "no",
-                          meter.boolean("modelled", false) ? "modelled" : "measured",
-                          available ? meter.text("description", "") : meter.text("why", "")});
-  }
-  print(table);
-  if (!preferred.empty()) fmt::print("* the default\n");
+  read_answer(worker, [&] {
+    JsonReader r(found, "detect");
+    const std::string preferred = options.meter.empty() ? r.text("default_meter", "") : options.meter;
+    print_device(r.object("device"));
+    print_usable(r.array("meters"), preferred);
+    print_why(r.array("meters"), preferred);
+  });
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // ampere: how many joules will training this network take on this device, before anyone trains it?
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
@@ -37,6 +39,11 @@ int failed(const std::string& message, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // What stands behind "--" is a program of the user's, not options of ours.
+  const auto dashes =
+      std::find_if(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--") == 0; });
+  const std::vector<const char*> ours(argv, dashes);
+  const std::vector<std::string> command(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
   CLI::App app{"ampere: the energy of training a network on a device, before anyone trains it", "ampere"};
   app.set_version_flag("--version", AMPERE_VERSION);
   app.set_config("--config", "", "Read options from a file (TOML or INI)");
@@ -51,11 +58,11 @@ int main(int argc, char** argv) {
   ampere::add_layers(app);
   ampere::add_profile(app);
   ampere::add_estimate(app);
-  ampere::add_measure(app);
+  ampere::add_measure(app, command);
   ampere::add_evaluate(app);
   ampere::add_store(app);
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(ours.size()), ours.data());
     if (std::fflush(stdout) != 0) return failed("standard output cannot be written; is the disk full?", 1);
     return 0;
   } catch (const CLI::RuntimeError& e) {

@@ -1,11 +1,15 @@
-// ampere measure: trains a network for real and tells what an iteration cost.
+// ampere measure: trains a network for real and tells what an iteration cost, or runs any program and
+// tells what it cost.
 #include <fmt/core.h>
 
+#include <fstream>
 #include <memory>
 
 #include "base/error.h"
 #include "common.h"
+#include "meter/open.h"
 #include "network/shape.h"
+#include "run_command.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -18,7 +22,39 @@ struct Options {
   double seconds = 5;
   double target_error = 0.01;
   std::string mode = "eager";
+  std::string output;
 };
+
+// The program owns standard output, so its cost goes to standard error and, as JSON, to a file.
+void run_program(const Options& o, const std::vector<std::string>& command) {
+  const std::unique_ptr<Meter> meter = open_meter(o.common.meter);
+  const MeterInfo& info = meter->info();
+  const MeteredRun run = run_command(command, *meter);
+  const bool moved = run.energy > Joules(0);
+  if (!o.output.empty()) {
+    const Json out = {{"schema_version", kOutputSchemaVersion},
+                      {"command", command},
+                      {"energy_j", moved ? Json(run.energy.value()) : Json(nullptr)},
+                      {"time_s", run.time.value()},
+                      {"power_w", moved ? Json((run.energy / run.time).value()) : Json(nullptr)},
+                      {"meter", info.name},
+                      {"scope", info.scope},
+                      {"modelled", info.modelled},
+                      {"exit_status", run.exit_status}};
+    std::ofstream file(o.output);
+    file << out.dump(2) << "\n";
+    if (!file.flush()) warn(o.output + ": cannot be written");
+  }
+  if (!o.common.quiet) {
+    warn(fmt::format(
+        "{} in {}{}, meter {} ({}{})", moved ? joules_text(run.energy.value()) : "energy unknown",
+        seconds_text(run.time.value()), moved ? " at " + watts_text((run.energy / run.time).value()) : "",
+        info.name, info.scope, info.modelled ? ", modelled" : ""));
+    if (!moved)
+      warn("the meter did not move while the program ran; a longer run, or another --meter, may tell");
+  }
+  if (run.exit_status != 0) throw CLI::RuntimeError(run.exit_status);
+}
 
 void run(const Options& o) {
   const Model model = load_model(o.model.model);
@@ -58,19 +94,25 @@ void run(const Options& o) {
 
 }  // namespace
 
-void add_measure(CLI::App& app) {
+void add_measure(CLI::App& app, const std::vector<std::string>& command) {
   auto o = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("measure", "Train a network for real and tell what an iteration costs");
-  add_model_options(*verb, o->model);
+  CLI::App* verb = app.add_subcommand(
+      "measure",
+      "Train a network for real and tell what an iteration costs; or, with -- COMMAND, run any program");
+  if (command.empty()) add_model_options(*verb, o->model);
   verb->add_option("--seconds", o->seconds, "Most seconds of training")->check(CLI::Range(0.1, 3600.0));
   verb->add_option("--target-error", o->target_error, "Relative standard error to reach")
       ->check(CLI::Range(1e-4, 0.5));
   verb->add_option("--mode", o->mode, "eager, or replay where the device can")
       ->check(CLI::IsMember({"eager", "replay"}));
+  verb->add_option("-o,--output", o->output, "With -- COMMAND: write the figures to this file, as JSON");
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);
   add_output_options(*verb, o->common);
-  verb->callback([o] { run(*o); });
+  verb->footer(
+      "ampere measure [OPTIONS] -- COMMAND...\n  runs the program, tells its energy on standard error, and "
+      "passes its exit status through");
+  verb->callback([o, command] { command.empty() ? run(*o) : run_program(*o, command); });
 }
 
 }  // namespace ampere

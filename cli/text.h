@@ -19,6 +19,9 @@ std::string interval_text(const Interval& interval, std::string (*unit)(double))
 // "2 min 5 s"
 std::string duration_text(double seconds);
 
+// The text in lines of at most `width` characters, all but the first indented, each ended.
+std::string wrapped(const std::string& text, std::size_t indent, int width);
+
 // Columns of the terminal that standard output goes to; 100 when it is not one.
 int terminal_width();
 

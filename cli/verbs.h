@@ -2,6 +2,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace ampere {
 
@@ -10,7 +12,8 @@ void add_models(CLI::App& app);
 void add_layers(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_estimate(CLI::App& app);
-void add_measure(CLI::App& app);
+// `command`: what stands behind "--" on the command line, a program to run and meter.
+void add_measure(CLI::App& app, const std::vector<std::string>& command);
 void add_evaluate(CLI::App& app);
 void add_store(CLI::App& app);
 

@@ -350,7 +350,7 @@ def idle(params):
 
 
 def detect(params):
-    known_fields(params, "detect", [])
+    known_fields(params, "detect", ["characterise"])  # its one meter has nothing to watch
     with open("/proc/cpuinfo") as lines:
         names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     with open("/proc/self/maps") as lines:

@@ -106,13 +106,13 @@ FAKE_WORKERS = [
     ("ok", r"answered nonsense .*device.*docs/protocol\.md"),  # its answer to detect is empty
 ]
 
-# Mode of scripted_worker.py in the middle of profiling, and what the message must say.
+# What scripted_worker.py does in the middle of profiling, and what the message must say when it does so for good.
 MISHAPS = [
-    ("dies:9", r"died \(exit status 1\) when asked to measure .*vanished"),
-    ("garbage:9", r"answered nonsense .*docs/protocol\.md"),
-    ("nan:9", r"answered nonsense .*cannot be true"),
-    ("hangs:9", r"did not answer within .*was stopped"),
-    ("stops:9", r"the worker says: the imaginary device is tired"),
+    ("dies", r"died \(exit status 1\) when asked to measure .*vanished"),
+    ("garbage", r"answered nonsense .*docs/protocol\.md"),
+    ("nan", r"answered nonsense .*cannot be true"),
+    ("hangs", r"did not answer within .*was stopped"),
+    ("stops", r"the worker says: the imaginary device is tired"),
 ]
 
 
@@ -279,13 +279,26 @@ class BadWorker(AmpereTest):
         done = self.run_ampere("profile", "lenet5", "-q", "--worker", scripted("no-meter"))
         self.assert_refused(done, 3, r"no usable energy meter; see: ampere detect")
 
-    def test_mishaps_keep_points(self):
+    def test_one_mishap_does_not_end_a_run(self):
+        for mode, _ in MISHAPS:
+            if mode == "stops":  # an answer, not a mishap
+                continue
+            with self.subTest(mode):
+                self.store = self.folder / f"{mode}.db"
+                worker = scripted(mode + ":9", self.folder / f"{mode}.count")
+                limits = {"AMPERE_WORKER_TIMEOUT": "2"} if mode == "hangs" else {}
+                done = self.json_of("profile", "lenet5", *support.QUICK, "--worker", worker, env=limits)
+                self.assertEqual(done["methods"]["split"]["points_measured"], 17)
+                self.assertEqual([s["refused"] for s in done["methods"]["split"]["surfaces"]], [0, 0, 0, 0])
+
+    def test_mishaps_for_good_keep_points(self):
         for mode, pattern in MISHAPS:
             with self.subTest(mode):
                 self.store = self.folder / f"{mode}.db"
                 profile = ["profile", "lenet5", "-q", *support.QUICK, "--worker"]
-                limits = {"AMPERE_WORKER_TIMEOUT": "2"} if "hangs" in mode else {}
-                self.assert_refused(self.run_ampere(*profile, scripted(mode), env=limits), 1, pattern)
+                worker = scripted(mode + ":9+", self.folder / f"{mode}.count")
+                limits = {"AMPERE_WORKER_TIMEOUT": "2"} if mode == "hangs" else {}
+                self.assert_refused(self.run_ampere(*profile, worker, env=limits), 1, pattern)
                 self.assert_intact()
                 kept = rows(self.store)
                 self.assertEqual(len(kept), 8)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A worker without a framework: scripted_worker.py MODE. Its device is imaginary and exactly additive.
+"""A worker without a framework: scripted_worker.py MODE [COUNT_FILE]. Its device is imaginary and exactly additive.
 
 ok          answers everything
 slow        takes 20 ms for every measurement
@@ -11,9 +11,12 @@ stops:N     reports an error in measurement N
 small:C     has no memory for layers of more than C channels
 no-device   leaves its device out of the answer to detect
 no-meter    has no energy meter
+
+"9+" for N is measurement 9 and all after it. COUNT_FILE keeps the count when the worker is started again.
 """
 
 import json
+import pathlib
 import sys
 import time
 
@@ -46,7 +49,7 @@ def misbehave(mode):
     return {"result": {"energy_j": -1, "time_s": 0}}
 
 
-def answer(verb, params, mode, number, count):
+def answer(verb, params, mode, number, failing):
     if verb == "hello":
         return {"result": {"protocol": 1, "worker": "scripted", "version": "1", "framework": "none"}}
     if verb == "detect" and mode == "no-device":
@@ -62,21 +65,27 @@ def answer(verb, params, mode, number, count):
         return {"error": {"kind": "bad_input", "message": f"no meter is called '{params['meter']}'; known: imaginary"}}
     if mode == "slow":
         time.sleep(0.02)
-    if mode not in ("ok", "slow", "small") and count == number:
+    if failing and mode != "small":
         return misbehave(mode)
     return measured(params, number if mode == "small" else 1 << 30)
 
 
 def main():
-    mode, _, number = sys.argv[1].partition(":")
-    count = 0
+    mode, _, text = sys.argv[1].partition(":")
+    number = int(text.rstrip("+") or 0)
+    counter = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    count = int(counter.read_text()) if counter and counter.exists() else 0
     for line in sys.stdin:
         request = json.loads(line)
-        count += request["verb"] == "measure"
-        if mode == "garbage" and count == int(number):
+        measuring = request["verb"] == "measure"
+        count += measuring
+        if counter:
+            counter.write_text(str(count))
+        failing = measuring and number > 0 and (count >= number if text.endswith("+") else count == number)
+        if failing and mode == "garbage":
             print("Loading libraries... done", flush=True)
             continue
-        reply = answer(request["verb"], request.get("params", {}), mode, int(number or 0), count)
+        reply = answer(request["verb"], request.get("params", {}), mode, number, failing)
         print(json.dumps({"id": request["id"], "ok": "result" in reply, **reply}), flush=True)
 
 

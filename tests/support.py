@@ -30,9 +30,9 @@ def main():
     unittest.main(argv=[sys.argv[0]] + [a for a in sys.argv[1:] if a not in given])
 
 
-def scripted(mode="ok"):
+def scripted(*arguments):
     """The command of a worker that needs no LibTorch (scripted_worker.py)."""
-    return f"exec {shlex.quote(sys.executable)} {shlex.quote(str(HERE / 'scripted_worker.py'))} {mode}"
+    return "exec " + shlex.join([sys.executable, str(HERE / "scripted_worker.py"), *map(str, arguments or ["ok"])])
 
 
 def real():

@@ -149,7 +149,10 @@ Json WorkerClient::call(const std::string& verb, const Json& params, double seco
   return ask(verb, verb, params, seconds);
 }
 
-Json WorkerClient::detect() { return call("detect", Json::object(), options_.reply_seconds); }
+Json WorkerClient::detect(bool characterise) {
+  // Asked for only when wanted: a worker that cannot characterise its meters still answers the rest.
+  return call("detect", characterise ? Json{{"characterise", true}} : Json::object(), options_.reply_seconds);
+}
 
 Json WorkerClient::idle(double seconds, const std::string& meter) {
   return call("idle", {{"seconds", seconds}, {"meter", meter}}, seconds + options_.reply_seconds);

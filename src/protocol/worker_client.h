@@ -33,7 +33,8 @@ class WorkerClient {
   // The result of one request; the answer must come within `seconds`.
   Json call(const std::string& verb, const Json& params, double seconds);
 
-  Json detect();
+  // `characterise`: also watch every usable meter for a moment.
+  Json detect(bool characterise = false);
   // Watts with the framework up and nothing running: {"power_w", "meter", "modelled"}.
   Json idle(double seconds, const std::string& meter);
   Measurement measure(const MeasureRequest& request);

@@ -8,6 +8,7 @@
 
 #include "meter/open.h"
 #include "worker/host.h"
+#include "worker/measure.h"
 #include "worker/meter_in_use.h"
 #include "worker/recipe_settings.h"
 
@@ -36,14 +37,36 @@ Json to_json(const MeterStatus& meter) {
       {"available", meter.available}, {"why", meter.why},          {"description", meter.info.description}};
 }
 
+// A meter that fails while it is watched is no longer available, and says why.
+void add_character(Json& meter, Device& device) {
+  try {
+    MeterInUse use = use_meter(meter["name"], device);
+    if (!use.character) use.character = characterise(*use.meter, [] {});
+    const MeterCharacter& c = *use.character;
+    const IdlePower idle = measure_idle(1, device, use);
+    meter["character"] = {{"moves", c.moves},
+                          {"continuous", c.continuous},
+                          {"tick_s", c.continuous || !c.moves ? Json(nullptr) : Json(c.tick.value())},
+                          {"read_s", c.read_cost.value()},
+                          {"resolution_j", c.moves ? Json(c.resolution.value()) : Json(nullptr)},
+                          {"idle_power_w", idle.power_w ? number_or_null(*idle.power_w) : Json(nullptr)}};
+  } catch (const Error& e) {
+    meter["available"] = false;
+    meter["why"] = e.what();
+  }
+}
+
 }  // namespace
 
 std::string framework_name() { return std::string("libtorch ") + TORCH_VERSION; }
 
-Json detect(Device& device, int threads, const std::string& default_meter) {
+Json detect(Device& device, int threads, const std::string& default_meter, bool characterise) {
   const DeviceFacts facts = device.facts();
   Json meters = Json::array();
-  for (const MeterStatus& meter : list_meters()) meters.push_back(to_json(meter));
+  for (const MeterStatus& meter : list_meters()) {
+    meters.push_back(to_json(meter));
+    if (characterise && meter.available) add_character(meters.back(), device);
+  }
   return {{"device",
            {{"name", facts.name},
             {"type", facts.type},

@@ -140,6 +140,7 @@ IdlePower measure_idle(double seconds, Device& device, MeterInUse& source) {
     return {(energy / time).value(), time.value()};
   }
   try {
+    source.idle_known = true;  // also where it cannot be told: asking again would not help
     source.idle =
         average_power(*source.meter, sleep, Seconds(seconds), source.character.value_or(MeterCharacter{}));
     return {source.idle.value(), (now() - start).value()};

@@ -14,7 +14,8 @@ namespace ampere {
 struct MeterInUse {
   std::unique_ptr<Meter> meter;
   std::optional<MeterCharacter> character;  // of a counter; a modelled meter needs none
-  Watts idle{0};                            // as the last "idle" request found it
+  Watts idle{0};                            // as it was found last
+  bool idle_known = false;
 };
 
 // Opens the meter and, for a counter, watches it for some ticks. An empty name means suitable_meter().

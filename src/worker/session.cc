@@ -87,8 +87,9 @@ MeterInUse& Session::meter(const std::string& name) {
 }
 
 Json Session::detect(const Json& params) {
-  JsonReader(params, "detect").only({});
-  return ampere::detect(*device_, options_.threads, options_.meter);
+  const JsonReader r(params, "detect");
+  r.only({"characterise"});
+  return ampere::detect(*device_, options_.threads, options_.meter, r.boolean("characterise", false));
 }
 
 Json Session::idle(const Json& params) {
@@ -115,7 +116,10 @@ static void fill_threads(Json& params, int threads) {
 Json Session::measure(Json params) {
   fill_threads(params, options_.threads);
   const MeasureRequest request = measure_request_from_json(params);
-  return to_json(ampere::measure(request, *device_, meter(request.meter)));
+  MeterInUse& source = meter(request.meter);
+  // Windows take the energy of their own reads off, and for that must know what the device draws idle.
+  if (!source.meter->info().modelled && !source.idle_known) measure_idle(1, *device_, source);
+  return to_json(ampere::measure(request, *device_, source));
 }
 
 Json Session::train(Json params) {
