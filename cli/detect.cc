@@ -57,11 +57,12 @@ void print_why(const Json& meters, const std::string& preferred) {
   for (const Json& m : meters) {
     JsonReader meter(m, "meter");
     if (meter.text("name") != preferred) continue;
-    fmt::print("\n* the default: {}\n", meter.text("description", ""));
-    fmt::print("  chosen as the first usable meter, in order of trust, that sees the device that trains\n");
-    if (meter.boolean("modelled", false)) {
-      fmt::print("  its energy is modelled, not measured, and every figure made with it says so\n");
-    }
+    std::string why =
+        "* the default: " + meter.text("description", "") +
+        "; chosen as the first usable meter, in order of trust, that sees the device that trains";
+    if (meter.boolean("modelled", false))
+      why += "; its energy is modelled, not measured, and every figure made with it says so";
+    fmt::print("\n{}", wrapped(why, 2, terminal_width()));
   }
   fmt::print("\nnot usable here:\n");
   for (const Json& m : meters) {

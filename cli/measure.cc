@@ -96,9 +96,8 @@ void run(const Options& o) {
 
 void add_measure(CLI::App& app, const std::vector<std::string>& command) {
   auto o = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "measure",
-      "Train a network for real and tell what an iteration costs; or, with -- COMMAND, run any program");
+  CLI::App* verb =
+      app.add_subcommand("measure", "Train a network, or run a program (-- COMMAND), and tell what it took");
   if (command.empty()) add_model_options(*verb, o->model);
   verb->add_option("--seconds", o->seconds, "Most seconds of training")->check(CLI::Range(0.1, 3600.0));
   verb->add_option("--target-error", o->target_error, "Relative standard error to reach")

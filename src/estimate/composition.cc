@@ -1,6 +1,7 @@
 #include "estimate/composition.h"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 namespace ampere {
@@ -36,7 +37,11 @@ CompositionError learn_composition(const std::vector<WholeCheck>& checks) {
   // Posterior of the common part, and what is left unknown of it.
   const double shrink = n / (n + spread / (kPriorBias * kPriorBias));
   error.log_bias = shrink * mean;
-  error.deviation = std::max(kLeastDeviation, std::sqrt(spread + spread / n));
+  // The spread is itself known from few networks: intervals are taken as if it were normal, so it is
+  // stretched to give the 95% interval of Student's t.
+  const boost::math::students_t t(n + kPriorWeight - 1);
+  const double stretch = boost::math::quantile(t, 0.975) / 1.959963984540054;
+  error.deviation = std::max(kLeastDeviation, stretch * std::sqrt(spread + spread / n));
   return error;
 }
 
