@@ -1,5 +1,6 @@
 #include "profiling.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "estimate/check.h"
@@ -91,7 +92,9 @@ std::vector<MethodProfile> profile_model(const Session& session, DeviceProfile& 
       p.guided.all_corners = false;
     }
     p.progress = [&](const ProfileProgress& now) {
-      bar.show(now.points, now.points_expected, now.seconds_left, now.surface);
+      const int kind = std::min(now.surfaces_done + 1, now.surfaces);
+      bar.show(now.points, now.points_expected, now.seconds_left,
+               "kind " + std::to_string(kind) + "/" + std::to_string(now.surfaces) + " " + now.surface);
     };
     MethodProfile result{name, run_profile(profile, method.plans(layers), session.measure(), p)};
     const auto start = std::chrono::steady_clock::now();

@@ -28,8 +28,9 @@ void Progress::show(int done, int of, double seconds_left, const std::string& wh
     const int tenth = static_cast<int>(share * 10);
     if (tenth == last_tenth_) return;
     last_tenth_ = tenth;
-    std::fputs(fmt::format("{}: {}/{}, {} left\n", title_, done, of, duration_text(seconds_left)).c_str(),
-               stderr);
+    std::fputs(
+        fmt::format("{}: {}/{}, {} left, {}\n", title_, done, of, duration_text(seconds_left), what).c_str(),
+        stderr);
     return;
   }
   winsize size{};

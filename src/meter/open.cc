@@ -103,7 +103,8 @@ const MeterKind& kind_called(const std::string& word) {
 // Takes the first meter off `names` ("nvml:0+rapl") and opens it. What must be given an argument takes all
 // the rest, since a command may contain a plus sign itself.
 std::unique_ptr<Meter> open_first(std::string& names) {
-  const MeterKind& kind = kind_called(names.substr(0, names.find_first_of(":+")));
+  const std::string word = names.substr(0, names.find_first_of(":+"));
+  const MeterKind& kind = kind_called(word);
   const std::size_t end = kind.argument == Argument::kRequired ? std::string::npos : names.find('+');
   const std::string name = names.substr(0, end);
   names = end == std::string::npos ? "" : names.substr(end + 1);

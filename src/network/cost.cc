@@ -143,9 +143,12 @@ double inner_elements(const Node& node, const Tensor& in) {
   const double length = in.rank() > 1 ? static_cast<double>(in.dims[1]) : 1;
   switch (node.op) {
     case Op::kLstm:
-      return 6 * rows * static_cast<double>(node.integer("hidden_size"));
-    case Op::kGru:
-      return 5 * rows * static_cast<double>(node.integer("hidden_size"));
+    case Op::kGru: {
+      const double gates = node.op == Op::kLstm ? 6 : 5;
+      const double passes =
+          static_cast<double>(node.integer("num_layers")) * (node.flag("bidirectional") ? 2 : 1);
+      return gates * passes * rows * static_cast<double>(node.integer("hidden_size"));
+    }
     case Op::kAttention:
       return 4 * rows * last(in) + 2 * rows * length * static_cast<double>(node.integer("heads"));
     case Op::kEncoderLayer:
