@@ -75,6 +75,7 @@ void print_json_estimate(const Options& o, const StoredDevice& device, const Mod
     out["epoch"] = scope(job.iterations_per_epoch);
     out["job"] = scope(job.iterations);
   }
+  out["composition"] = {{"factor", e.composition_factor}, {"networks", e.composition_networks}};
   out["fixed"] = {{"energy_j", e.fixed_energy_j}, {"time_s", e.fixed_time_s}};
   out["layers"] = Json::array();
   for (const LayerEstimate& l : e.layers) {
@@ -131,6 +132,19 @@ void print_text(const Options& o, const StoredDevice& device, const Model& model
     row(fmt::format("job ({} epoch{})", o.epochs, o.epochs == 1 ? "" : "s"), job.iterations);
   }
   print(total);
+  if (e.composition_networks > 0) {
+    fmt::print(
+        "\n{}",
+        wrapped(fmt::format("sums of layers are scaled by {:.3f}: {} whole networks were trained after "
+                            "profiling to learn it",
+                            e.composition_factor, e.composition_networks),
+                2, terminal_width()));
+  } else if (e.method == "split") {
+    fmt::print("\n{}",
+               wrapped("no whole network of this family was trained yet, so the interval is a cautious one "
+                       "(ampere profile trains some)",
+                       2, terminal_width()));
+  }
 }
 
 void run(const Options& o) {

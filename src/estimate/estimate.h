@@ -47,6 +47,8 @@ struct Estimate {
   double host_time_s = 0;  // host issue time per iteration, 0 on one clock
   Regime regime = Regime::kSingle;
   bool modelled = false;
+  double composition_factor = 1;  // on energies, learned from whole networks; layers carry it already
+  int composition_networks = 0;   // how many it was learned from
   std::vector<LayerEstimate> layers;
 };
 

@@ -35,8 +35,20 @@ Estimate estimate_network(DeviceProfile& profile, const Method& method, const Ne
   Estimate e = method.estimate(profile, layers);
   if (!method.learns_composition) return e;
   const std::string family = family_of(network);
-  e.energy_j = with_composition(e.energy_j, composition_of(profile, method.name, family, Quantity::kEnergy));
-  e.time_s = with_composition(e.time_s, composition_of(profile, method.name, family, Quantity::kTime));
+  const CompositionError energy = composition_of(profile, method.name, family, Quantity::kEnergy);
+  const CompositionError time = composition_of(profile, method.name, family, Quantity::kTime);
+  e.energy_j = with_composition(e.energy_j, energy);
+  e.time_s = with_composition(e.time_s, time);
+  e.composition_factor = std::exp(energy.log_bias);
+  e.composition_networks = energy.networks;
+  // The factor goes to all parts alike, so that layers still add up to the whole.
+  const double time_factor = std::exp(time.log_bias);
+  e.fixed_energy_j *= e.composition_factor;
+  e.fixed_time_s *= time_factor;
+  for (LayerEstimate& layer : e.layers) {
+    layer.energy_j = layer.energy_j * e.composition_factor;
+    layer.time_s = layer.time_s * time_factor;
+  }
   return e;
 }
 

@@ -125,6 +125,9 @@ TEST_F(EstimateTest, WholeNetworksTeachTheBias) {
   const Network network = build(parse_zoo("lenet5:c1=3"));
   const Estimate e = estimate_network(profile_, find_method("split"), network, 4);
   EXPECT_NEAR(e.energy_j.value / (1.10 * truth_j(network)), 1, 0.01);
+  double sum = e.fixed_energy_j;
+  for (const LayerEstimate& l : e.layers) sum += l.energy_j.value;
+  EXPECT_NEAR(sum / e.energy_j.value, 1, 1e-9) << "layers no longer add up to the whole";
   EXPECT_LT(e.energy_j.low, 1.10 * truth_j(network));
   EXPECT_GT(e.energy_j.high, 1.10 * truth_j(network));
 }
