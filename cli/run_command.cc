@@ -40,6 +40,7 @@ class IgnoreSignals {
 MeteredRun run_command(const std::vector<std::string>& command, Meter& meter) {
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   posix_spawnattr_t attributes;
