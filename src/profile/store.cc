@@ -172,7 +172,7 @@ const std::string& Store::path() const { return impl_->path; }
 
 std::string Store::add_device(const Json& fingerprint) {
   const std::string text = fingerprint.dump();
-  const std::string id = hex_digest(text);
+  std::string id = hex_digest(text);
   Statement s(impl_->db, impl_->path,
               "INSERT INTO device(id, fingerprint, last_used) VALUES(?, ?, ?) "
               "ON CONFLICT(id) DO UPDATE SET last_used = excluded.last_used");
