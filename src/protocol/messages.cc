@@ -70,6 +70,19 @@ DeviceState state_from_json(const JsonReader& parent, const std::string& key) {
 
 }  // namespace
 
+const char* to_word(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return "forward";
+    case Phase::kBackward:
+      return "backward";
+    case Phase::kUpdate:
+      return "update";
+    default:
+      return "iteration";
+  }
+}
+
 std::string Recipe::word() const {
   return optimizer + "-" + precision + (autotune ? "-autotune" : "") +
          (deterministic ? "-deterministic" : "") + "-t" + std::to_string(threads);
@@ -97,30 +110,42 @@ Recipe recipe_from_json(const Json& json) {
 }
 
 Json to_json(const MeasureRequest& m) {
-  return {{"network", network_to_json(m.network)},
-          {"batch", m.batch},
-          {"mode", m.mode == MeasureMode::kReplay ? "replay" : "eager"},
-          {"loss", m.loss},
-          {"input_grad", m.input_grad},
-          {"recipe", to_json(m.recipe)},
-          {"meter", m.meter},
-          {"target_error", m.target_error},
-          {"window_s", m.window_s},
-          {"warm_up_s", m.warm_up_s},
-          {"budget_s", m.budget_s},
-          {"min_windows", m.min_windows}};
+  Json json = {{"network", network_to_json(m.network)},
+               {"batch", m.batch},
+               {"mode", m.mode == MeasureMode::kReplay ? "replay" : "eager"},
+               {"loss", m.loss},
+               {"input_grad", m.input_grad},
+               {"recipe", to_json(m.recipe)},
+               {"meter", m.meter},
+               {"target_error", m.target_error},
+               {"window_s", m.window_s},
+               {"warm_up_s", m.warm_up_s},
+               {"budget_s", m.budget_s},
+               {"min_windows", m.min_windows}};
+  // Said only when they differ from what every worker does anyway.
+  if (m.phase != Phase::kIteration) json["phase"] = to_word(m.phase);
+  if (!m.energy) json["energy"] = false;
+  if (!m.discard_first) json["discard_first"] = false;
+  return json;
 }
 
 MeasureRequest measure_request_from_json(const Json& json) {
   JsonReader r(json, "measure");
   r.only({"network", "batch", "mode", "loss", "input_grad", "recipe", "meter", "target_error", "window_s",
-          "warm_up_s", "budget_s", "min_windows"});
+          "warm_up_s", "budget_s", "min_windows", "phase", "energy", "discard_first"});
   MeasureRequest m;
   m.network = network_from_json(r.object("network"), "network");
   m.batch = r.integer("batch");
   const std::string mode = r.text("mode", "eager");
   one_of(r, "mode", mode, {"eager", "replay"});
   m.mode = mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager;
+  const std::string phase = r.text("phase", "iteration");
+  one_of(r, "phase", phase, {"iteration", "forward", "backward", "update"});
+  for (Phase p : {Phase::kForward, Phase::kBackward, Phase::kUpdate}) {
+    if (phase == to_word(p)) m.phase = p;
+  }
+  m.energy = r.boolean("energy", m.energy);
+  m.discard_first = r.boolean("discard_first", m.discard_first);
   m.loss = r.boolean("loss", m.loss);
   m.input_grad = r.boolean("input_grad", m.input_grad);
   if (r.has("recipe")) m.recipe = recipe_from_json(r.object("recipe"));

@@ -34,11 +34,20 @@ enum class MeasureMode {
   kReplay,  // steps captured once and replayed back to back; the device never waits for the host
 };
 
+// Which part of an iteration is repeated. Training needs all of it; NeuralPower's way of estimating adds up
+// its three stages, each repeated by itself.
+enum class Phase { kIteration, kForward, kBackward, kUpdate };
+// "iteration", "forward", "backward", "update"
+const char* to_word(Phase phase);
+
 // "Train this network and tell what one iteration costs."
 struct MeasureRequest {
   Network network;
   std::int64_t batch = 1;
   MeasureMode mode = MeasureMode::kEager;
+  Phase phase = Phase::kIteration;
+  // False: only time is wanted, which takes a twentieth of the time that a counter of energy needs.
+  bool energy = true;
   // True: the backward pass starts from a loss against random targets. False: from a given gradient
   // of the output, so that a layer is measured without one.
   bool loss = true;
@@ -51,6 +60,9 @@ struct MeasureRequest {
   double warm_up_s = 0.1;
   double budget_s = 3.0;  // seconds of training this point may take
   int min_windows = 3;
+  // The window right after warm-up reads low, for power ramps; a long warm-up makes throwing it away
+  // needless.
+  bool discard_first = true;
 };
 
 // What one iteration of a network cost. Unmeasured is absent, never zero.

@@ -18,6 +18,7 @@ class CpuDevice : public Device {
   std::int64_t free_memory() const override { return host_free_memory(); }
   void synchronise() override {}
   std::unique_ptr<Replay> capture(const std::function<void()>&, int) override { return nullptr; }
+  double launch_seconds() override { return 0; }
   void trim() override { trim_allocator(); }
 };
 

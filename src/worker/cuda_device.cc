@@ -7,7 +7,11 @@
 #include <cuda_runtime_api.h>
 #include <torch/version.h>
 
+#include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "worker/device.h"
@@ -17,6 +21,10 @@ namespace ampere {
 namespace {
 
 constexpr int kSideStreamSteps = 5;
+// Enough kernels that the device, not the host, sets the pace of launching them.
+constexpr int kFewKernels = 16;
+constexpr int kManyKernels = 64;
+constexpr int kLaunches = 100;
 
 void check(cudaError_t result, const char* what) {
   if (result == cudaSuccess) return;
@@ -112,9 +120,36 @@ class CudaDevice : public Device {
   std::unique_ptr<Replay> capture(const std::function<void()>& step, int steps) override {
     return std::make_unique<CudaReplay>(step, steps, side_);
   }
+  double launch_seconds() override {
+    if (!launch_seconds_) launch_seconds_ = measure_launch();
+    return *launch_seconds_;
+  }
   void trim() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
 
  private:
+  // Graphs of one and of many equal kernels, back to back: what does not grow with the kernels is the launch.
+  double measure_launch() {
+    at::Tensor number = at::zeros({1}, at::TensorOptions().device(place()));
+    const auto seconds_of = [&](int kernels) {
+      CudaReplay replay([&] { number.add_(1); }, kernels, side_);
+      std::vector<double> seconds;
+      for (int repeat = 0; repeat < 7; ++repeat) {
+        settle();
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < kLaunches; ++i) replay.launch();
+        settle();
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+        seconds.push_back(taken.count() / kLaunches);
+      }
+      return *std::min_element(seconds.begin(), seconds.end());
+    };
+    const double many = seconds_of(kManyKernels);
+    const double few = seconds_of(kFewKernels);
+    const double each = (many - few) / (kManyKernels - kFewKernels);
+    return std::max(0.0, few - kFewKernels * each);
+  }
+
+  std::optional<double> launch_seconds_;
   // One for all captures: the framework keeps workspaces for each stream it has seen.
   c10::cuda::CUDAStream side_ = c10::cuda::getStreamFromPool();
 };

@@ -40,6 +40,8 @@ class Device {
   virtual void synchronise() = 0;
   // Captures `steps` runs of `step`; null on a device that has nothing to replay (a CPU).
   virtual std::unique_ptr<Replay> capture(const std::function<void()>& step, int steps) = 0;
+  // What launching a replay costs the device, whatever is in it; 0 where there is none.
+  virtual double launch_seconds() = 0;
   // Hands back memory that is kept for later use.
   virtual void trim() = 0;
 };

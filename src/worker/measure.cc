@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "meter/statistics.h"
+#include "meter/timing.h"
 #include "meter/window.h"
 #include "worker/trainer.h"
 #include "worker/translate.h"
@@ -16,36 +18,34 @@ namespace {
 // The framework picks kernels, plans and memory in the first iterations.
 constexpr int kSettlingSteps = 3;
 constexpr int kHostSamples = 25;
-// A replay has a fixed launch cost that a layer alone would pay each time; enough steps in one
-// capture make it small against them.
-constexpr double kReplaySeconds = 0.01;
-constexpr int kMaxReplaySteps = 64;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+// Enough steps in one capture that launching it hardly counts beside them; what it costs is taken off
+// besides. Capturing takes the host's time, so where only time is wanted there are fewer.
+struct CaptureLength {
+  double seconds;
+  int most_steps;
+};
+constexpr CaptureLength kForEnergy{0.01, 64};
+constexpr CaptureLength kForTime{0.002, 16};
 
 // Time to issue one iteration while the device has nothing else to do. Slow iterations are sampled
 // less, but three times at least.
-double host_seconds(Trainer& trainer, Device& device, double budget_s) {
+double host_seconds(Trainer& trainer, Device& device, Phase phase, double budget_s) {
   std::vector<double> samples;
   const Seconds begin = now();
   for (int i = 0; i < kHostSamples && (i < 3 || (now() - begin).value() < budget_s); ++i) {
     device.synchronise();
     const Seconds start = now();
-    trainer.step();
+    trainer.step(phase);
     samples.push_back((now() - start).value());
   }
   device.synchronise();
   return median(samples);
 }
 
-double eager_seconds(Trainer& trainer, Device& device) {
+double eager_seconds(Trainer& trainer, Device& device, Phase phase) {
   device.synchronise();
   const Seconds start = now();
-  trainer.step();
+  trainer.step(phase);
   device.synchronise();
   return (now() - start).value();
 }
@@ -56,12 +56,12 @@ struct Captured {
   std::string note;
 };
 
-Captured capture(Trainer& trainer, Device& device) {
+Captured capture(Trainer& trainer, Device& device, Phase phase, const CaptureLength& length) {
   if (device.is_cpu()) return {nullptr, 1, "a CPU has nothing to replay: measured eagerly"};
-  const double step_s = eager_seconds(trainer, device);
-  const int steps = std::clamp(static_cast<int>(std::ceil(kReplaySeconds / step_s)), 2, kMaxReplaySteps);
+  const double step_s = eager_seconds(trainer, device, phase);
+  const int steps = std::clamp(static_cast<int>(std::ceil(length.seconds / step_s)), 2, length.most_steps);
   try {
-    return {device.capture([&] { trainer.step(); }, steps), steps, ""};
+    return {device.capture([&] { trainer.step(phase); }, steps), steps, ""};
   } catch (...) {
     const Error error = translate(std::current_exception());
     if (error.kind() == ErrorKind::kOutOfMemory) throw;
@@ -70,33 +70,8 @@ Captured capture(Trainer& trainer, Device& device) {
   }
 }
 
-}  // namespace
-
-Measurement measure(const MeasureRequest& request, Device& device, MeterInUse& source) {
-  Meter& meter = *source.meter;
-  TrainerOptions training;
-  training.loss = request.loss;
-  training.input_grad = request.input_grad;
-  training.recipe = request.recipe;
-  Trainer trainer(request.network, request.batch, training, device);
-  for (int i = 0; i < kSettlingSteps; ++i) trainer.step();
-  device.synchronise();
-
-  Measurement m;
-  if (!device.is_cpu()) m.host_s = host_seconds(trainer, device, request.budget_s / 10);
-  Captured captured;
-  if (request.mode == MeasureMode::kReplay) captured = capture(trainer, device);
-  const Work work = [&](std::int64_t rounds) {
-    for (std::int64_t i = 0; i < rounds; ++i) {
-      if (captured.replay) {
-        captured.replay->launch();
-      } else {
-        trainer.step();
-      }
-    }
-    device.synchronise();
-  };
-
+void meter_energy(Measurement& m, const MeasureRequest& request, const Work& work, double steps,
+                  MeterInUse& source) {
   WindowOptions options;
   options.warm_up = Seconds(request.warm_up_s);
   options.window = Seconds(request.window_s);
@@ -104,27 +79,88 @@ Measurement measure(const MeasureRequest& request, Device& device, MeterInUse& s
   options.min_windows = request.min_windows;
   options.max_windows = std::max(options.max_windows, request.min_windows);
   options.budget = Seconds(request.budget_s);
+  options.discard_first = request.discard_first;
   options.character = source.character;
   options.idle = source.idle;
-  const WindowSummary summary = measure_windows(meter, work, options);
-
-  const double per_round = captured.replay ? captured.steps : 1;
-  m.energy_j = summary.energy.value() / per_round;
-  m.time_s = summary.time.value() / per_round;
+  const WindowSummary summary = measure_windows(*source.meter, work, options);
+  m.energy_j = summary.energy.value() / steps;
+  m.time_s = summary.time.value() / steps;
   m.energy_error = summary.energy_error;
   m.time_error = summary.time_error;
   m.windows = static_cast<int>(summary.windows.size());
   m.outliers = summary.outliers;
   double rounds = 0;
   for (const Window& w : summary.windows) rounds += w.iterations;
-  m.iterations = std::llround(rounds * per_round);
+  m.iterations = std::llround(rounds * steps);
   m.stable = summary.stable;
-  m.modelled = meter.info().modelled;
-  m.meter = meter.info().name;
-  m.mode = captured.replay ? "replay" : "eager";
-  m.note = captured.note;
+  m.modelled = source.meter->info().modelled;
+  m.meter = source.meter->info().name;
   m.before = summary.before;
   m.after = summary.after;
+}
+
+void meter_time(Measurement& m, const MeasureRequest& request, const Work& work, double steps) {
+  TimingOptions options;
+  options.window = Seconds(request.window_s);
+  options.target_error = request.target_error;
+  options.min_windows = request.min_windows;
+  options.max_windows = std::max(options.max_windows, request.min_windows);
+  options.budget = Seconds(request.budget_s);
+  const Timing timing = measure_time(work, options);
+  m.time_s = timing.time.value() / steps;
+  m.time_error = timing.error;
+  m.windows = timing.windows;
+  m.outliers = timing.outliers;
+  m.iterations = std::llround(static_cast<double>(timing.iterations) * steps);
+  m.stable = timing.stable;
+}
+
+}  // namespace
+
+Measurement measure(const MeasureRequest& request, Device& device, MeterInUse* source) {
+  TrainerOptions training;
+  training.loss = request.loss;
+  training.input_grad = request.input_grad;
+  training.recipe = request.recipe;
+  Trainer trainer(request.network, request.batch, training, device);
+  for (int i = 0; i < kSettlingSteps; ++i) trainer.step();
+  const Phase phase = request.phase;
+  if (phase != Phase::kIteration) trainer.step(phase);
+  device.synchronise();
+
+  Measurement m;
+  if (!device.is_cpu()) {
+    m.host_s = host_seconds(trainer, device, phase, request.budget_s * (request.energy ? 0.1 : 0.3));
+  }
+  Captured captured;
+  if (request.mode == MeasureMode::kReplay)
+    captured = capture(trainer, device, phase, request.energy ? kForEnergy : kForTime);
+  const Work work = [&](std::int64_t rounds) {
+    for (std::int64_t i = 0; i < rounds; ++i) {
+      if (captured.replay) {
+        captured.replay->launch();
+      } else {
+        trainer.step(phase);
+      }
+    }
+    device.synchronise();
+  };
+  const double steps = captured.replay ? captured.steps : 1;
+  if (request.energy) {
+    meter_energy(m, request, work, steps, *source);
+  } else {
+    work(1);
+    meter_time(m, request, work, steps);
+  }
+  if (captured.replay) {
+    // Meanwhile the device stood still, so its energy is that of the rest of the time at the same power,
+    // nearly.
+    const double launch = std::min(device.launch_seconds() / steps, m.time_s / 2);
+    if (m.energy_j) *m.energy_j *= 1 - launch / m.time_s;
+    m.time_s -= launch;
+  }
+  m.mode = captured.replay ? "replay" : "eager";
+  m.note = captured.note;
   return m;
 }
 

@@ -9,8 +9,9 @@
 
 namespace ampere {
 
-// Throws what Trainer and measure_windows throw.
-Measurement measure(const MeasureRequest& request, Device& device, MeterInUse& source);
+// `source` may be null where the request does not ask for energy. Throws what Trainer and measure_windows
+// throw.
+Measurement measure(const MeasureRequest& request, Device& device, MeterInUse* source);
 
 struct IdlePower {
   std::optional<double> power_w;  // absent when the counter stood still

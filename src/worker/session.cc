@@ -116,10 +116,11 @@ static void fill_threads(Json& params, int threads) {
 Json Session::measure(Json params) {
   fill_threads(params, options_.threads);
   const MeasureRequest request = measure_request_from_json(params);
+  if (!request.energy) return to_json(ampere::measure(request, *device_, nullptr));
   MeterInUse& source = meter(request.meter);
   // Windows take the energy of their own reads off, and for that must know what the device draws idle.
   if (!source.meter->info().modelled && !source.idle_known) measure_idle(1, *device_, source);
-  return to_json(ampere::measure(request, *device_, source));
+  return to_json(ampere::measure(request, *device_, &source));
 }
 
 Json Session::train(Json params) {

@@ -84,12 +84,16 @@ struct Trainer::State {
   std::unique_ptr<torch::optim::Optimizer> optimizer;
   std::vector<std::vector<std::int64_t>> output_shapes;
   torch::Tensor loss;
+  Tensors results;  // of the last forward pass, where its graph is still wanted
 
   void forget_gradients() {
     for (torch::Tensor& p : parameters) p.mutable_grad() = torch::Tensor();
     for (torch::Tensor& leaf : leaves) leaf.mutable_grad() = torch::Tensor();
   }
+  void forward();
+  void backward(bool keep_graph);
   void train_network();
+  void run_phase(Phase phase);
 };
 
 Trainer::Trainer(const Network& network, std::int64_t batch, const TrainerOptions& options, Device& device)
@@ -133,27 +137,23 @@ Trainer::Trainer(const Network& network, std::int64_t batch, const TrainerOption
 
 Trainer::~Trainer() = default;
 
-void Trainer::State::train_network() {
-  Tensors results;
-  {
-    PrecisionScope scope(options.recipe, cpu);
-    results = module->forward(inputs);
-    if (options.loss) {
-      torch::Tensor sum;
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        const torch::Tensor one = loss_of(results[i], targets[i]);
-        sum = sum.defined() ? sum + one : one;
-      }
-      loss = sum;
-    }
+void Trainer::State::forward() {
+  PrecisionScope scope(options.recipe, cpu);
+  results = module->forward(inputs);
+  if (!options.loss) return;
+  torch::Tensor sum;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const torch::Tensor one = loss_of(results[i], targets[i]);
+    sum = sum.defined() ? sum + one : one;
   }
-  if (output_shapes.empty()) {
-    for (const torch::Tensor& r : results) output_shapes.push_back(r.sizes().vec());
-  }
+  loss = sum;
+}
+
+// `keep_graph`: so that it can be gone over again.
+void Trainer::State::backward(bool keep_graph) {
   if (options.loss) {
-    results.clear();
-    if (loss.requires_grad()) loss.backward();  // weightless and no input gradient: nothing to do
-    loss = loss.detach();
+    // Weightless and no input gradient: nothing to do.
+    if (loss.requires_grad()) loss.backward({}, keep_graph);
     return;
   }
   Tensors roots, gradients;
@@ -163,12 +163,45 @@ void Trainer::State::train_network() {
     targets[i] = targets[i].to(results[i].scalar_type());  // once: a later layer would hand it over so
     gradients.push_back(targets[i]);
   }
-  results.clear();
-  if (!roots.empty()) torch::autograd::backward(roots, gradients);
+  if (!keep_graph) results.clear();
+  if (!roots.empty()) torch::autograd::backward(roots, gradients, keep_graph);
 }
 
-void Trainer::step() {
+void Trainer::State::train_network() {
+  forward();
+  if (output_shapes.empty()) {
+    for (const torch::Tensor& r : results) output_shapes.push_back(r.sizes().vec());
+  }
+  if (options.loss) results.clear();
+  backward(false);
+  if (options.loss) loss = loss.detach();
+}
+
+void Trainer::State::run_phase(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      if (module) forward();
+      break;
+    case Phase::kBackward:
+      forget_gradients();
+      if (!module) {
+        parameters[0].backward(targets[0]);
+        break;
+      }
+      if (results.empty()) forward();
+      backward(true);
+      break;
+    default:
+      if (optimizer) optimizer->step();
+  }
+}
+
+void Trainer::step(Phase phase) {
   State& s = *state_;
+  if (phase != Phase::kIteration) {
+    s.run_phase(phase);
+    return;
+  }
   s.forget_gradients();
   if (s.module) {
     s.train_network();

@@ -36,8 +36,10 @@ class Trainer {
   Trainer(const Network& network, std::int64_t batch, const TrainerOptions& options, Device& device);
   ~Trainer();
 
-  // Issues one iteration: forget gradients, forward, loss, backward, update. Does not wait for it.
-  void step();
+  // Issues one iteration: forget gradients, forward, loss, backward, update. Does not wait for it. Of another
+  // phase, only that part is issued: a backward pass goes over the graph of the forward pass before it again,
+  // an update takes the gradients that are there.
+  void step(Phase phase = Phase::kIteration);
 
   // Waits for the last iteration. Absent before the first, and without a loss.
   std::optional<double> last_loss() const;
