@@ -244,29 +244,51 @@ class Trainer(nn.Module):
         return torch.randn(output.shape)
 
     def step(self):
+        self.forget_gradients()
+        roots = self.forward()
+        self.backward(roots)
+        self.update()
+        return roots[0][0].detach() if self.loss and roots else None
+
+    def phase(self, name):
+        """One part of an iteration, to be repeated by itself: a backward pass goes over one graph again and again."""
+        if name == "iteration":
+            return self.step
+        if name != "backward":
+            return getattr(self, name)
+        roots = self.forward()
+
+        def backward():
+            self.forget_gradients()
+            self.backward(roots, keep_graph=True)
+        return backward
+
+    def forget_gradients(self):
         for tensor in [*self.parameters(), *self.inputs]:
             tensor.grad = None
-        total = None
-        if hasattr(self, "scalar"):
-            self.scalar.backward(torch.ones(()))
-        else:
-            total = self.train_network()
-        if self.optimizer:
-            self.optimizer.step()
-        return total
 
-    def train_network(self):
+    def forward(self):
+        """Where the backward pass starts: the loss, or the outputs, each with its gradient (None is 1)."""
+        if hasattr(self, "scalar"):
+            return []
         values, inputs = [], iter(self.inputs)
         for op, reads in self.ops:
             values.append(op(*[values[i] for i in reads]) if op else next(inputs))
         pairs = [(values[o], t) for o, t in zip(self.outputs, self.targets)]
         if not self.loss:
-            pairs = [(r, t) for r, t in pairs if r.requires_grad]
-            return torch.autograd.backward(*map(list, zip(*pairs))) if pairs else None
-        total = sum(F.cross_entropy(r.flatten(0, -2), t) if t.dtype == torch.long else F.mse_loss(r, t) for r, t in pairs)
-        if total.requires_grad:
-            total.backward()
-        return total.detach()
+            return pairs
+        return [(sum(F.cross_entropy(r.flatten(0, -2), t) if t.dtype == torch.long else F.mse_loss(r, t) for r, t in pairs), None)]
+
+    def backward(self, roots, keep_graph=False):
+        if hasattr(self, "scalar"):
+            return self.scalar.backward(torch.ones(()))
+        roots = [(r, gradient) for r, gradient in roots if r.requires_grad]
+        if roots:
+            torch.autograd.backward(*map(list, zip(*roots)), retain_graph=keep_graph)
+
+    def update(self):
+        if self.optimizer:
+            self.optimizer.step()
 
 
 def read_recipe(params):
@@ -298,34 +320,44 @@ def error_of_median(values):
 
 def measure(params):
     known_fields(params, "measure", ["network", "batch", "mode", "loss", "input_grad", "recipe", "meter", "target_error",
-                                     "window_s", "warm_up_s", "budget_s", "min_windows"])
+                                     "window_s", "warm_up_s", "budget_s", "min_windows", "min_ticks", "discard_first", "phase", "energy"])
     flag = lambda key, default: field(params, key, default, lambda v: isinstance(v, bool), "true or false")
     mode = field(params, "mode", "eager", lambda v: v in ("eager", "replay"), "eager or replay")
     target, window = number(params, "target_error", 0.01, 1e-6, 1), number(params, "window_s", 0.1, 1e-3, 600)
     warm_up, budget = number(params, "warm_up_s", 0.1, 0, 600), number(params, "budget_s", 3, 1e-3, 3600)
     least = integer(params, "min_windows", 3, 1, 1000)
+    integer(params, "min_ticks", 10, 1, 1000)  # CPU time does not tick
+    phases = ["iteration", "forward", "backward", "update"]
+    phase = field(params, "phase", "iteration", lambda v: v in phases, "one of " + ", ".join(phases))
+    metered = flag("energy", True)
+    discard = flag("discard_first", True) and metered
     check_meter(params)
     trainer = Trainer(params, 1e-6, flag("loss", True), flag("input_grad", False))
     start, warm = time.monotonic(), 0
-    while warm < 3 or time.monotonic() - start < warm_up:
+    while warm < 3 or metered and time.monotonic() - start < warm_up:
         trainer.step()
         warm += 1
-    pace = (time.monotonic() - start) / warm
+    work, pace = trainer.phase(phase), (time.monotonic() - start) / warm
     energies, times, iterations = [], [], 0
     while True:
         count = max(1, round(window / pace))
         cpu, wall = time.process_time(), time.monotonic()
         for _ in range(count):
-            trainer.step()
-        energies.append((time.process_time() - cpu) * watts() / count)
-        times.append((time.monotonic() - wall) / count)
+            work()
+        energy, wall = (time.process_time() - cpu) * watts() / count, max(time.monotonic() - wall, 1e-9)
+        if discard:
+            discard, pace = False, wall / count
+            continue
+        energies.append(energy)
+        times.append(wall / count)
         pace, iterations = statistics.median(times), iterations + count
-        stable = error_of_median(energies) <= target
+        stable = error_of_median(energies if metered else times) <= target
         if len(times) >= least and (stable or len(times) >= 50 or time.monotonic() - start >= budget):
             break
-    return {"energy_j": statistics.median(energies), "time_s": pace, "energy_error": error_of_median(energies),
-            "time_error": error_of_median(times), "host_s": None, "windows": len(times), "outliers": 0,
-            "iterations": iterations, "stable": stable, "modelled": True, "meter": "cpu-model", "mode": "eager",
+    energy = {"energy_j": statistics.median(energies), "energy_error": error_of_median(energies), "modelled": True,
+              "meter": "cpu-model"} if metered else {"energy_j": None, "energy_error": 0, "modelled": False, "meter": ""}
+    return {**energy, "time_s": pace, "time_error": error_of_median(times), "host_s": None, "windows": len(times),
+            "outliers": 0, "iterations": iterations, "stable": stable, "mode": "eager",
             "note": "" if mode == "eager" else "a CPU has nothing to replay: measured eagerly"}
 
 

@@ -83,6 +83,10 @@ def is_measurement(r):
             and (r["host_s"] is None or positive(r["host_s"])))
 
 
+def is_time_alone(r):
+    return r["energy_j"] is None and r["energy_error"] == 0 and not r["meter"] and is_measurement({**r, "meter": "none"})
+
+
 def is_training(r):
     return r["loss_last"] < r["loss_first"] and r["iterations"] == 60 and positive(r["time_s"])
 
@@ -121,6 +125,17 @@ CONVERSATION = [
        lambda r: is_measurement(r) and (r["mode"] == "replay" or r["note"])),
     ok("the empty iteration", "measure", measure([{"op": "input", "shape": [1]}]), is_measurement),
     ok("adam", "measure", measure(MLP, recipe={"optimizer": "adam", "threads": 1, "seed": 3}), is_measurement),
+    ok("time alone", "measure", measure(LENET, 10, energy=False), is_time_alone),
+    *[ok(f"{phase} alone", "measure", measure(LENET, 10, phase=phase), is_measurement)
+      for phase in ("iteration", "forward", "backward", "update")],
+    *[ok(f"time of a layer's {phase}", "measure", measure(LENET[:3], energy=False, loss=False, input_grad=True, phase=phase), is_time_alone)
+      for phase in ("forward", "backward", "update")],
+    *[ok(f"{phase} of the empty iteration", "measure", measure([{"op": "input", "shape": [1]}], energy=False, phase=phase), is_time_alone)
+      for phase in ("forward", "backward", "update")],
+    ok("a quick look", "measure", measure(MLP, min_ticks=2, discard_first=False), is_measurement),
+    wrong("unknown phase", "measure", measure(MLP, phase="sideways")),
+    wrong("energy is a number", "measure", measure(MLP, energy=0)),
+    wrong("no ticks", "measure", measure(MLP, min_ticks=0)),
     wrong("no network", "measure", {"batch": 1}),
     wrong("batch is text", "measure", measure(MLP, "ten")),
     wrong("batch of nothing", "measure", measure(MLP, 0)),

@@ -12,14 +12,14 @@ namespace ampere {
 namespace {
 
 constexpr double kTickThatMatters = 0.01;  // of a window: shorter ticks are not worth aligning to
-constexpr double kTicksPerWindow = 10;
 constexpr double kReadsPerWindow = 150;
 constexpr double kMost = 1e15;  // iterations of a window
 constexpr Seconds kShortest{1e-9};
 
 void check(const WindowOptions& options) {
   const bool sane = options.window.value() > 0 && options.warm_up.value() >= 0 && options.min_windows >= 1 &&
-                    options.max_windows >= options.min_windows && options.target_error > 0;
+                    options.max_windows >= options.min_windows && options.min_ticks >= 1 &&
+                    options.target_error > 0;
   if (!sane)
     throw bad_input("windows: lengths, counts and the target error must be positive, and max >= min");
 }
@@ -49,8 +49,10 @@ class WindowSource {
     const MeterCharacter character = character_of();
     tick_ = character.tick;
     if (tick_ < options.window * kTickThatMatters) return;
+    length_ = std::max(options.window, tick_ * options.min_ticks);
     // One read falls inside a window at most: this keeps it well under a hundredth of it.
-    length_ = std::max({options.window, tick_ * kTicksPerWindow, character.read_cost * kReadsPerWindow});
+    if (options.min_ticks >= kTicksPerWindow)
+      length_ = std::max(length_, character.read_cost * kReadsPerWindow);
     length_ = tick_ * std::ceil(length_ / tick_ - 1e-9);
     follower_.emplace(meter_, work_, options_.clock, character, pace_);
   }

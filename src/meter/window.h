@@ -17,12 +17,18 @@ namespace ampere {
 // device (it synchronises before it returns).
 using Work = std::function<void(std::int64_t iterations)>;
 
+// Of a slow counter.
+inline constexpr int kTicksPerWindow = 10;
+
 struct WindowOptions {
   Seconds warm_up{0.1};        // trained before the first window; its readings are thrown away
-  Seconds window{0.1};         // length of one window; stretched to ten ticks of the meter's counter
+  Seconds window{0.1};         // length of one window; stretched to min_ticks of the meter's counter
   double target_error = 0.01;  // relative standard error of the median at which to stop
   int min_windows = 3;
   int max_windows = 50;
+  // The least ticks of a slow counter that a window spans. Fewer than ten make a quick look: such a window
+  // is not stretched until reading the meter hardly counts either.
+  int min_ticks = kTicksPerWindow;
   Seconds budget{3.0};        // ends the windows, warm-up included; at least min_windows are run
   Seconds gap{0};             // worked between two windows, to spread them over a longer run
   bool discard_first = true;  // the window right after warm-up reads low: power ramps

@@ -53,6 +53,35 @@ TEST(Windows, TheOneRightAfterWarmUpIsThrownAway) {
   }
 }
 
+TEST(Windows, SpanTheTicksAskedFor) {
+  for (const int ticks : {1, 3, 30}) {
+    Simulation device;
+    device.tick = Seconds(0.1);
+    device.read_cost = Seconds(0.004);
+    ScriptedMeter meter = device.meter();
+    WindowOptions options = options_for(device);
+    options.min_ticks = ticks;
+    const WindowSummary summary = measure_windows(meter, device.work(), options);
+    for (const Window& window : summary.windows) {
+      EXPECT_NEAR((window.time + window.reading).value(), 0.1 * ticks, 0.01) << ticks;
+    }
+    EXPECT_NEAR(summary.energy / device.per_iteration(), 1, 0.05) << ticks;
+  }
+}
+
+TEST(Windows, OnlyAQuickLookIsNotStretchedForSlowReads) {
+  for (const int ticks : {3, kTicksPerWindow}) {
+    Simulation device;
+    device.tick = Seconds(0.1);
+    device.read_cost = Seconds(0.02);
+    ScriptedMeter meter = device.meter();
+    WindowOptions options = options_for(device);
+    options.min_ticks = ticks;
+    const Window window = measure_windows(meter, device.work(), options).windows.front();
+    EXPECT_NEAR((window.time + window.reading).value(), ticks < kTicksPerWindow ? 0.3 : 3.0, 0.02) << ticks;
+  }
+}
+
 TEST(Windows, AreSpreadByTheGap) {
   Simulation device;
   ScriptedMeter meter = device.meter();
@@ -155,6 +184,9 @@ TEST(Windows, ImpossibleOptionsAreBadInput) {
   ScriptedMeter meter = device.meter();
   WindowOptions options = options_for(device);
   options.window = Seconds(0);
+  EXPECT_EQ(kind_thrown(meter, device.work(), options), ErrorKind::kBadInput);
+  options = options_for(device);
+  options.min_ticks = 0;
   EXPECT_EQ(kind_thrown(meter, device.work(), options), ErrorKind::kBadInput);
 }
 

@@ -126,13 +126,14 @@ Json to_json(const MeasureRequest& m) {
   if (m.phase != Phase::kIteration) json["phase"] = to_word(m.phase);
   if (!m.energy) json["energy"] = false;
   if (!m.discard_first) json["discard_first"] = false;
+  if (m.min_ticks != kTicksPerWindow) json["min_ticks"] = m.min_ticks;
   return json;
 }
 
 MeasureRequest measure_request_from_json(const Json& json) {
   JsonReader r(json, "measure");
   r.only({"network", "batch", "mode", "loss", "input_grad", "recipe", "meter", "target_error", "window_s",
-          "warm_up_s", "budget_s", "min_windows", "phase", "energy", "discard_first"});
+          "warm_up_s", "budget_s", "min_windows", "min_ticks", "phase", "energy", "discard_first"});
   MeasureRequest m;
   m.network = network_from_json(r.object("network"), "network");
   m.batch = r.integer("batch");
@@ -155,6 +156,7 @@ MeasureRequest measure_request_from_json(const Json& json) {
   m.warm_up_s = bounded(r, "warm_up_s", m.warm_up_s, 0, 600);
   m.budget_s = bounded(r, "budget_s", m.budget_s, 1e-3, 3600);
   m.min_windows = static_cast<int>(bounded_count(r, "min_windows", m.min_windows, 1, 1000));
+  m.min_ticks = static_cast<int>(bounded_count(r, "min_ticks", m.min_ticks, 1, 1000));
   return m;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "meter/meter.h"
+#include "meter/window.h"
 #include "network/network.h"
 
 namespace ampere {
@@ -60,6 +60,7 @@ struct MeasureRequest {
   double warm_up_s = 0.1;
   double budget_s = 3.0;  // seconds of training this point may take
   int min_windows = 3;
+  int min_ticks = kTicksPerWindow;  // of the counter that a window spans at least; fewer: a quick look
   // The window right after warm-up reads low, for power ramps; a long warm-up makes throwing it away
   // needless.
   bool discard_first = true;

@@ -49,12 +49,15 @@ RC_GTEST_PROP(Messages, RecipesSurviveTheTrip, (bool autotune, bool deterministi
 }
 
 RC_GTEST_PROP(Messages, MeasureRequestsSurviveTheTrip,
-              (bool replay, bool loss, bool input_grad, std::string meter)) {
+              (bool replay, bool loss, bool input_grad, bool energy, bool discard_first, std::string meter)) {
   MeasureRequest request;
   request.network = tiny();
   request.batch = *rc::gen::inRange<std::int64_t>(1, 100000);
   request.mode = replay ? MeasureMode::kReplay : MeasureMode::kEager;
   request.loss = loss;
+  request.phase = *rc::gen::element(Phase::kIteration, Phase::kForward, Phase::kBackward, Phase::kUpdate);
+  request.energy = energy;
+  request.discard_first = discard_first;
   request.input_grad = input_grad;
   request.meter = meter.substr(0, 3) == "rap" ? meter : "rapl";
   request.target_error = *rc::gen::inRange(1, 1000) / 1000.0;
@@ -62,7 +65,28 @@ RC_GTEST_PROP(Messages, MeasureRequestsSurviveTheTrip,
   request.warm_up_s = *rc::gen::inRange(0, 1000) / 7.0;
   request.budget_s = *rc::gen::inRange(1, 10000) / 7.0;
   request.min_windows = *rc::gen::inRange(1, 1001);
-  RC_ASSERT(to_json(measure_request_from_json(travelled(to_json(request)))) == to_json(request));
+  request.min_ticks = *rc::gen::inRange(1, 1001);
+  const MeasureRequest back = measure_request_from_json(travelled(to_json(request)));
+  RC_ASSERT(to_json(back) == to_json(request));
+  RC_ASSERT(back.phase == request.phase);
+  RC_ASSERT(back.energy == energy);
+  RC_ASSERT(back.discard_first == discard_first);
+  RC_ASSERT(back.min_ticks == request.min_ticks);
+}
+
+// A worker that was written before they came would refuse them.
+TEST(Messages, NewerFieldsAreSentOnlyWhenTheyMatter) {
+  MeasureRequest request;
+  request.network = tiny();
+  for (const char* field : {"phase", "energy", "discard_first", "min_ticks"}) {
+    EXPECT_FALSE(to_json(request).contains(field)) << field;
+  }
+  request.phase = Phase::kUpdate;
+  request.energy = false;
+  request.min_ticks = 3;
+  EXPECT_EQ(to_json(request).at("phase"), "update");
+  EXPECT_EQ(to_json(request).at("energy"), false);
+  EXPECT_EQ(to_json(request).at("min_ticks"), 3);
 }
 
 RC_GTEST_PROP(Messages, MeasurementsSurviveTheTrip,
@@ -179,6 +203,10 @@ TEST(Messages, RequestsThatMakeNoSenseAreRefused) {
       {"window_s", "long", "\"window_s\" must be a number"},
       {"min_windows", 0, "\"min_windows\" must be between"},
       {"min_windows", 2.5, "\"min_windows\" must be a whole number"},
+      {"min_ticks", 0, "\"min_ticks\" must be between"},
+      {"min_ticks", 1001, "\"min_ticks\" must be between"},
+      {"phase", "sideways", "\"phase\" must be one of iteration, forward, backward, update"},
+      {"energy", "no", "\"energy\" must be true or false"},
       {"network", Json::array(), "\"network\" must be an object"},
       {"network", Json::object(), "\"nodes\" is missing"},
       {"recipe", {{"optimizer", "lion"}}, "\"optimizer\" must be one of sgd, momentum, adam"},

@@ -78,6 +78,7 @@ void meter_energy(Measurement& m, const MeasureRequest& request, const Work& wor
   options.target_error = request.target_error;
   options.min_windows = request.min_windows;
   options.max_windows = std::max(options.max_windows, request.min_windows);
+  options.min_ticks = request.min_ticks;
   options.budget = Seconds(request.budget_s);
   options.discard_first = request.discard_first;
   options.character = source.character;
