@@ -22,6 +22,8 @@ struct Options {
   ProfilingOptions profiling;
   std::vector<std::string> methods = {"split", "paper"};
   int samples = 20;
+  int passes = 2;
+  double training_s = 0;
   std::uint64_t sample_seed = 1;
   std::string output;
   bool each = false;
@@ -71,7 +73,7 @@ void run(const Options& o) {
     throw bad_input(o.model.model +
                     ": random networks are sampled from zoo families only; see: ampere models");
   }
-  for (const std::string& name : o.methods) find_method(name);
+  for (const std::string& name : o.methods) method_behind(name);
   for (const char* ending : {".json", ".csv"}) {  // told before the training, not after it
     if (!o.output.empty() && !std::ofstream(o.output + ending, std::ios::app))
       throw bad_input(o.output + ending + ": cannot be written; check the folder of --output");
@@ -86,7 +88,10 @@ void run(const Options& o) {
     networks.push_back(build(c));
   EvaluateOptions options;
   options.measuring = measuring_whole(session, o.model, o.profiling);
+  options.probing.measuring = measuring(session, o.model, o.profiling);
   options.methods = o.methods;
+  options.passes = o.passes;
+  options.seconds = o.training_s;
   const auto start = std::chrono::steady_clock::now();
   Evaluation e;
   {
@@ -141,6 +146,11 @@ void add_evaluate(CLI::App& app) {
       app.add_subcommand("evaluate", "How right are the estimates here: errors against real training");
   add_model_options(*verb, o->model);
   verb->add_option("--samples", o->samples, "Random networks to train")->check(CLI::Range(1, 100000));
+  verb->add_option("--passes", o->passes, "How often each network is trained, at least twice")
+      ->check(CLI::Range(2, 1000));
+  verb->add_option("--training-seconds", o->training_s,
+                   "After two passes, none is begun later than this; 0: no limit")
+      ->check(CLI::Range(0.0, 1e9));
   verb->add_option("--sample-seed", o->sample_seed, "Seed of the random networks");
   verb->add_option("--method", o->methods, "Methods to compare with the baselines")
       ->delimiter(',')

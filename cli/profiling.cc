@@ -1,9 +1,13 @@
 #include "profiling.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "estimate/check.h"
+#include "evaluate/evaluate.h"
 #include "evaluate/sample.h"
 #include "progress.h"
 
@@ -24,13 +28,23 @@ std::vector<Network> networks_to_check(const Model& model, int count) {
   return networks;
 }
 
-// Idle power matters where the device can wait for the host.
-void measure_idle(const Session& session, DeviceProfile& profile) {
-  if (session.probe_mode() != MeasureMode::kReplay || profile.idle_power_w()) return;
-  const Json idle = session.worker->idle(2, session.meter);
-  JsonReader r(idle, "idle");
-  profile.set_idle_power_w(r.number("power_w"), r.boolean("modelled", false));
+int or_else(int wanted, int usual) { return wanted > 0 ? wanted : usual; }
+
+bool two_clocks(const Session& session) { return session.probe_mode() == MeasureMode::kReplay; }
+
+// A window of a few ticks of the counter, once: half a second in all. More windows of one point would teach
+// less than another point.
+void take_a_quick_look(ProfileOptions& p, int ticks) {
+  p.min_ticks = ticks;
+  p.min_windows = 1;
+  p.discard_first = false;
+  p.warm_up_s = 0.05;
+  p.target_error = 0.05;
 }
+
+constexpr int kTicksOfALayer = 2;
+constexpr int kTicksOfANetwork = 4;  // eager training wavers with the host
+constexpr int kCheckPasses = 3;
 
 }  // namespace
 
@@ -39,6 +53,11 @@ void add_profiling_options(CLI::App& verb, ProfilingOptions& o) {
       ->check(CLI::Range(2, 1000));
   verb.add_option("--points-2d", o.points_2d, "Most points of a surface over two")
       ->check(CLI::Range(4, 1000));
+  verb.add_option("--energy-points-1d", o.energy_points_1d,
+                  "Of those, most with energy, where energy is dear to measure")
+      ->check(CLI::Range(1, 1000));
+  verb.add_option("--energy-points-2d", o.energy_points_2d, "The same of surfaces over two")
+      ->check(CLI::Range(1, 1000));
   verb.add_option("--deviation", o.target_deviation,
                   "A surface is known when its standard deviation is below this share")
       ->check(CLI::Range(0.001, 1.0));
@@ -52,23 +71,48 @@ void add_profiling_options(CLI::App& verb, ProfilingOptions& o) {
       ->check(CLI::Range(1e-4, 0.5));
 }
 
-ProfileOptions measuring(const Session& session, const ModelOptions& model, const ProfilingOptions& options) {
+void measure_idle(const Session& session, DeviceProfile& profile) {
+  if (!two_clocks(session) || profile.idle_power_w()) return;
+  const Json idle = session.worker->idle(2, session.meter);
+  const double watts =
+      read_answer(*session.worker, [&] { return JsonReader(idle, "idle").number("power_w"); });
+  profile.set_idle_power_w(watts, idle.value("modelled", false));
+}
+
+ProfileOptions measuring_eagerly(const Session& session, const ModelOptions& model,
+                                 const ProfilingOptions& options) {
   ProfileOptions p;
-  p.guided.max_points_1d = options.points_1d;
-  p.guided.max_points_2d = options.points_2d;
-  p.guided.stop_deviation = options.target_deviation;
+  p.guided.max_points_1d = or_else(options.points_1d, 8);
+  p.guided.max_points_2d = or_else(options.points_2d, 18);
+  p.guided.stop_deviation = options.target_deviation > 0 ? options.target_deviation : 0.05;
   p.guide = options.guide == "energy" ? Quantity::kEnergy : Quantity::kTime;
   p.recipe = model.recipe;
   p.meter = session.meter;
   p.target_error = options.target_error;
   p.budget_s = options.budget_s;
+  if (two_clocks(session)) take_a_quick_look(p, kTicksOfANetwork);
+  return p;
+}
+
+ProfileOptions measuring(const Session& session, const ModelOptions& model, const ProfilingOptions& options) {
+  ProfileOptions p = measuring_eagerly(session, model, options);
+  p.mode = session.probe_mode();
+  if (!two_clocks(session)) return p;
+  take_a_quick_look(p, kTicksOfALayer);
+  p.sparse_energy = true;
+  p.guided.max_points_1d = or_else(options.points_1d, 16);
+  p.guided.max_points_2d = or_else(options.points_2d, 48);
+  p.guided.stop_deviation = options.target_deviation > 0 ? options.target_deviation : 0.02;
+  p.guided_energy = p.guided;
+  p.guided_energy.max_points_1d = or_else(options.energy_points_1d, 5);
+  p.guided_energy.max_points_2d = or_else(options.energy_points_2d, 14);
   return p;
 }
 
 ProfileOptions measuring_whole(const Session& session, const ModelOptions& model,
                                const ProfilingOptions& options) {
-  ProfileOptions p = measuring(session, model, options);
-  p.mode = MeasureMode::kEager;
+  ProfileOptions p = measuring_eagerly(session, model, options);
+  if (two_clocks(session)) return p;
   p.window_s = 2 * p.window_s;
   p.budget_s = 2 * p.budget_s;
   p.target_error = p.target_error / 2;
@@ -76,35 +120,70 @@ ProfileOptions measuring_whole(const Session& session, const ModelOptions& model
   return p;
 }
 
+namespace {
+
+CheckOptions checking(const Session& session, const ModelOptions& m, const ProfilingOptions& options) {
+  CheckOptions c;
+  c.eager = measuring_whole(session, m, options);
+  c.replay = c.eager;
+  if (two_clocks(session)) {
+    c.replay.mode = MeasureMode::kReplay;
+    c.passes = kCheckPasses;
+  }
+  return c;
+}
+
+MethodProfile profile_method(const Session& session, DeviceProfile& profile, const Model& model,
+                             const ModelOptions& m, const ProfilingOptions& options, const Method& method,
+                             bool quiet) {
+  const std::vector<SurfacePlan> plans = method.plans(parse_layers(model.network, m.batch));
+  Progress bar(fmt::format("profiling {}", method.name), quiet);
+  const auto start = std::chrono::steady_clock::now();
+  const bool ours = method.learns_composition;
+  ProfileOptions p = ours ? measuring(session, m, options) : measuring_eagerly(session, m, options);
+  if (ours) measure_idle(session, profile);
+  // The published method starts from the lowest and the highest channels only.
+  if (std::string(method.name) == "paper") p.guided.all_corners = false;
+  const std::vector<Network> networks = networks_to_check(model, ours ? options.checks : 0);
+  if (p.sparse_energy) {
+    for (const Network& network : networks) {
+      for (Layer& layer : parse_layers(network, m.batch)) p.layers.push_back(std::move(layer));
+    }
+  }
+  CompositionCheck check(profile, method, networks, m.batch, session.measure(),
+                         checking(session, m, options));
+  p.progress = [&](const ProfileProgress& now) {
+    const int kind = std::min(now.surfaces_done + 1, now.surfaces);
+    bar.show(now.points, now.points_expected, now.seconds_left,
+             "kind " + std::to_string(kind) + "/" + std::to_string(now.surfaces) + " " + now.surface);
+  };
+  if (two_clocks(session)) {
+    const int each = check.trainings() / (static_cast<int>(plans.size()) + 1);
+    p.between_surfaces = [&check, each] {
+      for (int i = 0; i < each && check.measure_next(); ++i) {
+      }
+    };
+  }
+  MethodProfile result{method.name, run_profile(profile, plans, session.measure(), p)};
+  while (check.measure_next()) {
+    bar.show(check.trainings_done(), check.trainings(), 0, "whole networks");
+  }
+  check.learn();
+  result.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace
+
 std::vector<MethodProfile> profile_model(const Session& session, DeviceProfile& profile, const Model& model,
                                          const ModelOptions& m, const ProfilingOptions& options,
                                          const std::vector<std::string>& names, bool quiet) {
-  const std::vector<Layer> layers = parse_layers(model.network, m.batch);
   std::vector<MethodProfile> done;
+  std::set<std::string> profiled;
   for (const std::string& name : names) {
-    const Method& method = find_method(name);
-    Progress bar("profiling " + name, quiet);
-    ProfileOptions p = measuring(session, m, options);
-    if (name == "split") {
-      p.mode = session.probe_mode();
-      measure_idle(session, profile);
-    } else {
-      p.guided.all_corners = false;
-    }
-    p.progress = [&](const ProfileProgress& now) {
-      const int kind = std::min(now.surfaces_done + 1, now.surfaces);
-      bar.show(now.points, now.points_expected, now.seconds_left,
-               "kind " + std::to_string(kind) + "/" + std::to_string(now.surfaces) + " " + now.surface);
-    };
-    MethodProfile result{name, run_profile(profile, method.plans(layers), session.measure(), p)};
-    const auto start = std::chrono::steady_clock::now();
-    const std::vector<Network> checks =
-        networks_to_check(model, method.learns_composition ? options.checks : 0);
-    check_composition(profile, method, checks, m.batch, session.measure(),
-                      measuring_whole(session, m, options),
-                      [&](int n) { bar.show(n, static_cast<int>(checks.size()), 0, "whole networks"); });
-    result.summary.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    done.push_back(std::move(result));
+    const Method& method = method_behind(name);
+    if (!profiled.insert(method.name).second) continue;
+    done.push_back(profile_method(session, profile, model, m, options, method, quiet));
   }
   return done;
 }

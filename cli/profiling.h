@@ -8,19 +8,25 @@
 
 namespace ampere {
 
+// 0 means: what suits the device. Where a counter ticks ten times a second, times are measured densely and
+// energies sparsely; where there is one clock and no tick, every point tells both.
 struct ProfilingOptions {
-  int points_1d = 8;
-  int points_2d = 18;
-  double target_deviation = 0.05;
+  int points_1d = 0;
+  int points_2d = 0;
+  int energy_points_1d = 0;  // where they are fewer than points
+  int energy_points_2d = 0;
+  double target_deviation = 0;
   std::string guide = "time";
-  int checks = 6;         // whole networks trained at the end
+  int checks = 6;         // whole networks trained beside it
   double budget_s = 0.8;  // of training per point
   double target_error = 0.01;
 };
 void add_profiling_options(CLI::App& verb, ProfilingOptions& options);
 
-// How points of this session are measured.
+// How points of this session are measured: of `split`, and of the methods that train eagerly only.
 ProfileOptions measuring(const Session& session, const ModelOptions& model, const ProfilingOptions& options);
+ProfileOptions measuring_eagerly(const Session& session, const ModelOptions& model,
+                                 const ProfilingOptions& options);
 // Whole networks are measured longer: they are few, and they are the truth.
 ProfileOptions measuring_whole(const Session& session, const ModelOptions& model,
                                const ProfilingOptions& options);
@@ -29,6 +35,9 @@ struct MethodProfile {
   std::string method;
   ProfileSummary summary;
 };
+
+// Idle power matters where the device can wait for the host.
+void measure_idle(const Session& session, DeviceProfile& profile);
 
 // Profiles what the methods still lack for this network.
 std::vector<MethodProfile> profile_model(const Session& session, DeviceProfile& profile, const Model& model,

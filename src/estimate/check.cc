@@ -2,9 +2,20 @@
 
 #include "base/error.h"
 #include "estimate/composition.h"
+#include "estimate/split.h"
 #include "network/network_json.h"
 
 namespace ampere {
+namespace {
+
+// Where the device takes nearly as long as the iteration, the iteration tells nothing of the host.
+constexpr double kHostShows = 1.1;
+
+struct Checks {
+  std::vector<WholeCheck> device_s, device_j, host_s, energy, time;
+};
+
+}  // namespace
 
 std::string whole_key(const std::string& prefix, const Network& network, std::int64_t batch) {
   // Zoo names say all; networks from files are told apart by their content.
@@ -12,40 +23,102 @@ std::string whole_key(const std::string& prefix, const Network& network, std::in
   return prefix + "/" + network.name() + "#" + content + "@b" + std::to_string(batch);
 }
 
-Measurement whole_measurement(DeviceProfile& profile, const std::string& key, const Network& network,
-                              std::int64_t batch, const Measure& measure, const ProfileOptions& options) {
-  const auto& known = profile.points(key);
-  if (!known.empty()) return known.back().measurement;
-  ProfileOptions eager = options;
-  eager.mode = MeasureMode::kEager;  // what a user's training does
-  const MeasureRequest request = request_for({network, true, false}, batch, eager);
+Measurement measure_whole(DeviceProfile& profile, const std::string& key, const Network& network,
+                          std::int64_t batch, const Measure& measure, const ProfileOptions& options) {
+  const MeasureRequest request = request_for({network, true, false}, batch, options);
   Measurement m = measure(request);
   profile.add_point({key, {0, 0}, provenance(request), m, ""});
   return m;
 }
 
-void check_composition(DeviceProfile& profile, const Method& method, const std::vector<Network>& networks,
-                       std::int64_t batch, const Measure& measure, const ProfileOptions& options,
-                       const std::function<void(int done)>& done) {
-  if (networks.empty()) return;
-  std::vector<WholeCheck> energy, time;
-  int count = 0;
-  for (const Network& network : networks) {
-    Measurement m;
+std::optional<WholeCost> whole_cost(DeviceProfile& profile, const std::string& key) {
+  WholeCost cost{0, 0, 0};
+  for (const StoredPoint& p : profile.points(key)) {
+    if (!p.measurement.energy_j) continue;
+    cost.energy_j += *p.measurement.energy_j;
+    cost.time_s += p.measurement.time_s;
+    ++cost.times;
+  }
+  if (cost.times == 0) return std::nullopt;
+  cost.energy_j /= cost.times;
+  cost.time_s /= cost.times;
+  return cost;
+}
+
+CompositionCheck::CompositionCheck(DeviceProfile& profile, const Method& method,
+                                   std::vector<Network> networks, std::int64_t batch, const Measure& measure,
+                                   const CheckOptions& options)
+    : profile_(profile),
+      method_(method),
+      networks_(std::move(networks)),
+      batch_(batch),
+      measure_(measure),
+      options_(options) {
+  const bool replays = options_.replay.mode == MeasureMode::kReplay;
+  for (int pass = 0; pass < options_.passes; ++pass) {
+    for (std::size_t i = 0; i < networks_.size(); ++i) {
+      trainings_.push_back({i, false, pass});
+      if (replays && pass == 0) trainings_.push_back({i, true, 0});
+    }
+  }
+}
+
+std::string CompositionCheck::key(const Training& training) const {
+  return whole_key(training.replay ? "whole-replay" : "whole", networks_[training.network], batch_);
+}
+
+bool CompositionCheck::measure_next() {
+  while (next_ < trainings()) {
+    const Training& t = trainings_[static_cast<std::size_t>(next_++)];
+    if (too_large_.count(t.network) || static_cast<int>(profile_.points(key(t)).size()) > t.pass) continue;
     try {
-      m = whole_measurement(profile, whole_key("whole", network, batch), network, batch, measure, options);
+      measure_whole(profile_, key(t), networks_[t.network], batch_, measure_,
+                    t.replay ? options_.replay : options_.eager);
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::kOutOfMemory) throw;
-      continue;  // layers may fit the device where the whole does not
+      too_large_.insert(t.network);  // layers may fit the device where the whole does not
     }
-    const Estimate e = method.estimate(profile, parse_layers(network, batch));
-    if (m.energy_j && e.energy_j.value > 0) energy.push_back({*m.energy_j, e.energy_j.value});
-    if (e.time_s.value > 0) time.push_back({m.time_s, e.time_s.value});
-    if (done) done(++count);
+    return true;
   }
-  const std::string family = family_of(networks.front());
-  keep_composition(profile, method.name, family, Quantity::kEnergy, learn_composition(energy));
-  keep_composition(profile, method.name, family, Quantity::kTime, learn_composition(time));
+  return false;
+}
+
+void CompositionCheck::learn() {
+  if (networks_.empty() || !method_.learns_composition) return;
+  const std::string family = family_of(networks_.front(), batch_);
+  const auto keep = [&](Part part, const CompositionError& error) {
+    keep_composition(profile_, method_.name, family, part, error);
+  };
+  Checks checks;
+  std::vector<SplitParts> parts;
+  std::vector<WholeCost> wholes;
+  for (const Network& network : networks_) {
+    const auto whole = whole_cost(profile_, whole_key("whole", network, batch_));
+    if (!whole) continue;
+    parts.push_back(split_parts(profile_, parse_layers(network, batch_)));
+    wholes.push_back(*whole);
+    const SplitParts& sum = parts.back();
+    const auto replayed = whole_cost(profile_, whole_key("whole-replay", network, batch_));
+    if (!sum.two_clocks || !replayed) continue;
+    checks.device_s.push_back({replayed->time_s, sum.device_s});
+    checks.device_j.push_back({replayed->energy_j, sum.device_j});
+    if (whole->time_s > kHostShows * replayed->time_s)
+      checks.host_s.push_back({host_behind(whole->time_s, replayed->time_s), sum.host_s});
+  }
+  const SplitFactors factors{learn_composition(checks.device_s), learn_composition(checks.device_j),
+                             learn_host_composition(checks.host_s)};
+  const double idle_w = profile_.idle_power_w().value_or(0);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    apply(factors, parts[i]);
+    const Composed estimate = compose(parts[i], idle_w);
+    checks.energy.push_back({wholes[i].energy_j, estimate.energy_j});
+    checks.time.push_back({wholes[i].time_s, estimate.time_s});
+  }
+  keep(Part::kDeviceTime, factors.device_s);
+  keep(Part::kDeviceEnergy, factors.device_j);
+  keep(Part::kHostTime, factors.host_s);
+  keep(Part::kEnergy, learn_composition(checks.energy));
+  keep(Part::kTime, learn_composition(checks.time));
 }
 
 }  // namespace ampere

@@ -1,7 +1,8 @@
-// Training a few whole networks after profiling, to learn how well layers add up on this device.
+// Training a few whole networks beside profiling, to learn how well layers add up on this device.
 #pragma once
 
-#include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,17 +11,58 @@
 
 namespace ampere {
 
-// The store's key of a whole network: "whole/lenet5:c1=3@b10".
+// The store's key of a whole network: "whole/lenet5:c1=3#1234abcd@b10".
 std::string whole_key(const std::string& prefix, const Network& network, std::int64_t batch);
 
-// The measurement of a whole network, from the store or made now and kept there.
-Measurement whole_measurement(DeviceProfile& profile, const std::string& key, const Network& network,
-                              std::int64_t batch, const Measure& measure, const ProfileOptions& options);
+// Trains a whole network as its mode says, and keeps what it cost under the key.
+Measurement measure_whole(DeviceProfile& profile, const std::string& key, const Network& network,
+                          std::int64_t batch, const Measure& measure, const ProfileOptions& options);
 
-// Measures those networks that were not yet, compares them with their estimates and keeps what was
-// learned. All networks must be of one family. `done` is called after each.
-void check_composition(DeviceProfile& profile, const Method& method, const std::vector<Network>& networks,
-                       std::int64_t batch, const Measure& measure, const ProfileOptions& options,
-                       const std::function<void(int done)>& done);
+// Means over all that is kept under the key; absent where nothing is, or without energy.
+struct WholeCost {
+  double energy_j;
+  double time_s;
+  int times;  // how often it was measured
+};
+std::optional<WholeCost> whole_cost(DeviceProfile& profile, const std::string& key);
+
+struct CheckOptions {
+  ProfileOptions eager;   // how whole networks are trained: as a user's training does
+  ProfileOptions replay;  // and, on two clocks, replayed
+  int passes = 1;         // over all networks, eagerly
+};
+
+// All networks must be of one family. One training at a time, so that they can be spread over a run.
+class CompositionCheck {
+ public:
+  CompositionCheck(DeviceProfile& profile, const Method& method, std::vector<Network> networks,
+                   std::int64_t batch, const Measure& measure, const CheckOptions& options);
+
+  // Makes the next training that the store lacks; false when there is none left.
+  bool measure_next();
+  int trainings() const { return static_cast<int>(trainings_.size()); }
+  int trainings_done() const { return next_; }
+
+  // Compares what was measured with the estimates and keeps what that teaches. The surfaces must be there.
+  void learn();
+
+ private:
+  struct Training {
+    std::size_t network;
+    bool replay;
+    int pass;
+  };
+  std::string key(const Training& training) const;
+
+  DeviceProfile& profile_;
+  const Method& method_;
+  std::vector<Network> networks_;
+  std::int64_t batch_;
+  Measure measure_;
+  CheckOptions options_;
+  std::vector<Training> trainings_;
+  std::set<std::size_t> too_large_;
+  int next_ = 0;
+};
 
 }  // namespace ampere

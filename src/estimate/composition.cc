@@ -14,14 +14,31 @@ constexpr double kPriorDeviation = 0.03;
 constexpr double kPriorWeight = 2;  // as many networks as that belief counts for
 constexpr double kLeastDeviation = 0.01;
 
-std::string fact_name(const std::string& method, const std::string& family, Quantity quantity) {
-  const char* q = quantity == Quantity::kEnergy ? "energy" : quantity == Quantity::kTime ? "time" : "host";
-  return "composition/" + method + "/" + family + "/" + q;
+// Whole networks are issued more slowly than the sum of their layers, and by how much differs.
+constexpr double kPriorHostBias = 0.3;
+
+const char* to_word(Part part) {
+  switch (part) {
+    case Part::kEnergy:
+      return "energy";
+    case Part::kTime:
+      return "time";
+    case Part::kDeviceTime:
+      return "device-time";
+    case Part::kDeviceEnergy:
+      return "device-energy";
+    default:
+      return "host-time";
+  }
+}
+
+std::string fact_name(const std::string& method, const std::string& family, Part part) {
+  return "composition/" + method + "/" + family + "/" + to_word(part);
 }
 
 }  // namespace
 
-CompositionError learn_composition(const std::vector<WholeCheck>& checks) {
+static CompositionError learn(const std::vector<WholeCheck>& checks, double prior_bias) {
   CompositionError error;
   error.networks = static_cast<int>(checks.size());
   if (checks.empty()) return error;
@@ -35,7 +52,7 @@ CompositionError learn_composition(const std::vector<WholeCheck>& checks) {
   }
   const double spread = squares / (n + kPriorWeight);
   // Posterior of the common part, and what is left unknown of it.
-  const double shrink = n / (n + spread / (kPriorBias * kPriorBias));
+  const double shrink = n / (n + spread / (prior_bias * prior_bias));
   error.log_bias = shrink * mean;
   // The spread is itself known from few networks: intervals are taken as if it were normal, so it is
   // stretched to give the 95% interval of Student's t.
@@ -45,19 +62,26 @@ CompositionError learn_composition(const std::vector<WholeCheck>& checks) {
   return error;
 }
 
+CompositionError learn_composition(const std::vector<WholeCheck>& checks) {
+  return learn(checks, kPriorBias);
+}
+
+CompositionError learn_host_composition(const std::vector<WholeCheck>& checks) {
+  return learn(checks, kPriorHostBias);
+}
+
 CompositionError composition_of(DeviceProfile& profile, const std::string& method, const std::string& family,
-                                Quantity quantity) {
-  const auto fact =
-      profile.store().fact(profile.device(), profile.recipe(), fact_name(method, family, quantity));
+                                Part part) {
+  const auto fact = profile.store().fact(profile.device(), profile.recipe(), fact_name(method, family, part));
   if (!fact) return {};
   JsonReader r(*fact, "composition");
   return {r.number("log_bias"), r.number("deviation"), static_cast<int>(r.integer("networks"))};
 }
 
-void keep_composition(DeviceProfile& profile, const std::string& method, const std::string& family,
-                      Quantity quantity, const CompositionError& error) {
+void keep_composition(DeviceProfile& profile, const std::string& method, const std::string& family, Part part,
+                      const CompositionError& error) {
   profile.store().put_fact(
-      profile.device(), profile.recipe(), fact_name(method, family, quantity),
+      profile.device(), profile.recipe(), fact_name(method, family, part),
       {{"log_bias", error.log_bias}, {"deviation", error.deviation}, {"networks", error.networks}});
 }
 

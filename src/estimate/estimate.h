@@ -59,8 +59,8 @@ struct Method {
   // Learns from whole networks how well layers add up (composition.h); the published method does not.
   bool learns_composition;
   std::vector<SurfacePlan> (*plans)(const std::vector<Layer>& layers);
-  // All surfaces of plans() must have points in the profile.
-  Estimate (*estimate)(DeviceProfile& profile, const std::vector<Layer>& layers);
+  // All surfaces of plans() must have points in the profile. `family` as family_of() tells it.
+  Estimate (*estimate)(DeviceProfile& profile, const std::vector<Layer>& layers, const std::string& family);
 };
 const std::vector<Method>& methods();
 // Throws Error{kBadInput} that lists the known ones.
@@ -75,7 +75,7 @@ std::vector<std::string> missing_surfaces(DeviceProfile& profile, const Method& 
 Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
                           std::int64_t batch);
 
-// What composition errors are kept by: the network's name up to its parameters.
-std::string family_of(const Network& network);
+// What composition errors are kept by: the network's name up to its parameters, and the batch ("cnn5@b10").
+std::string family_of(const Network& network, std::int64_t batch);
 
 }  // namespace ampere

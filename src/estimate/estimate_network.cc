@@ -20,7 +20,9 @@ Interval with_composition(const Interval& interval, const CompositionError& erro
 
 }  // namespace
 
-std::string family_of(const Network& network) { return network.name().substr(0, network.name().find(':')); }
+std::string family_of(const Network& network, std::int64_t batch) {
+  return network.name().substr(0, network.name().find(':')) + "@b" + std::to_string(batch);
+}
 
 Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
                           std::int64_t batch) {
@@ -32,11 +34,11 @@ Estimate estimate_network(DeviceProfile& profile, const Method& method, const Ne
     throw Error(ErrorKind::kNotProfiled,
                 "these kinds of layers were not profiled on this device yet:" + list);
   }
-  Estimate e = method.estimate(profile, layers);
+  const std::string family = family_of(network, batch);
+  Estimate e = method.estimate(profile, layers, family);
   if (!method.learns_composition) return e;
-  const std::string family = family_of(network);
-  const CompositionError energy = composition_of(profile, method.name, family, Quantity::kEnergy);
-  const CompositionError time = composition_of(profile, method.name, family, Quantity::kTime);
+  const CompositionError energy = composition_of(profile, method.name, family, Part::kEnergy);
+  const CompositionError time = composition_of(profile, method.name, family, Part::kTime);
   e.energy_j = with_composition(e.energy_j, energy);
   e.time_s = with_composition(e.time_s, time);
   e.composition_factor = std::exp(energy.log_bias);

@@ -10,6 +10,7 @@
 #include "estimate/check.h"
 #include "estimate/composition.h"
 #include "estimate/networks_for_test.h"
+#include "estimate/probe.h"
 #include "network/zoo.h"
 #include "profile/run.h"
 #include "profile/synthetic_device_for_test.h"
@@ -52,7 +53,7 @@ TEST_F(EstimateTest, ANoiselessAdditiveDeviceIsRecovered) {
   for (const char* model : {"lenet5", "cnn5", "har", "lstm", "transformer", "resnet18-cifar"}) {
     profile(model);
     for (const Network& network : some_networks(model, 10)) {
-      const Estimate e = find_method("split").estimate(profile_, parse_layers(network, 4));
+      const Estimate e = find_method("split").estimate(profile_, parse_layers(network, 4), "any");
       EXPECT_NEAR(e.energy_j.value / truth_j(network), 1, 1e-6) << network.name();
       EXPECT_LT(e.energy_j.high / e.energy_j.low, 1.2) << network.name();
     }
@@ -61,7 +62,8 @@ TEST_F(EstimateTest, ANoiselessAdditiveDeviceIsRecovered) {
 
 TEST_F(EstimateTest, IsTheSumOfItsLayers) {
   profile("cnn5");
-  const Estimate e = find_method("split").estimate(profile_, parse_layers(build(parse_zoo("cnn5:c2=20")), 4));
+  const Estimate e =
+      find_method("split").estimate(profile_, parse_layers(build(parse_zoo("cnn5:c2=20")), 4), "any");
   double sum = e.fixed_energy_j;
   for (const LayerEstimate& l : e.layers) sum += l.energy_j.value;
   EXPECT_NEAR(sum / e.energy_j.value, 1, 1e-12);
@@ -96,21 +98,124 @@ TEST_F(EstimateTest, ExtrapolationIsMarked) {
   EXPECT_FALSE(e.layers[0].extrapolated);
 }
 
-TEST_F(EstimateTest, HostTimeAndIdlePowerCountWhenTheDeviceWaits) {
-  auto with_host = [this](const MeasureRequest& r) {
-    Measurement m = device_(r);
-    m.host_s = 1e-3;  // every probe and the empty iteration alike: layers add nothing
-    return m;
-  };
-  const auto layers = parse_layers(build(parse_zoo("lenet5")), 4);
-  run_profile(profile_, split_plans(layers), with_host, {});
-  profile_.set_idle_power_w(50, true);
-  const Estimate e = find_method("split").estimate(profile_, layers);
+// Profiles as an accelerator is profiled: times densely, energies sparsely, whole networks besides.
+class AcceleratorTest : public EstimateTest {
+ protected:
+  AcceleratorTest() { device_.accelerator = true; }
+
+  ProfileOptions options() const {
+    ProfileOptions o;
+    o.sparse_energy = true;
+    o.mode = MeasureMode::kReplay;
+    o.guided.max_points_2d = 30;
+    o.guided_energy.max_points_2d = 8;
+    return o;
+  }
+  void profile_accelerator(const std::string& model) {
+    const Measure measure = [this](const MeasureRequest& r) { return device_(r); };
+    profile_.set_idle_power_w(device_.idle_w, true);
+    ProfileOptions o = options();
+    for (const Network& network : some_networks(model, 6)) {
+      for (const Layer& layer : parse_layers(network, 4)) o.layers.push_back(layer);
+    }
+    run_profile(profile_, split_plans(parse_layers(build(parse_zoo(model)), 4)), measure, o);
+    CheckOptions checks;
+    checks.replay.mode = MeasureMode::kReplay;
+    checks.passes = 2;
+    CompositionCheck check(profile_, find_method("split"), some_networks(model, 6), 4, measure, checks);
+    while (check.measure_next()) {
+    }
+    check.learn();
+  }
+  double true_j(const Network& network) {
+    MeasureRequest request;
+    request.network = network;
+    request.batch = 4;
+    return *device_(request).energy_j;
+  }
+};
+
+TEST_F(AcceleratorTest, HostTimeAndIdlePowerCountWhenTheDeviceWaits) {
+  profile_accelerator("lenet5");
+  const Network network = build(parse_zoo("lenet5:c1=3,f1=70"));
+  const Estimate e = estimate_network(profile_, find_method("split"), network, 4);
   EXPECT_EQ(e.regime, Regime::kHost);
-  const double device_s =
-      (e.energy_j.value - 50 * (e.time_s.value - truth_j(build(parse_zoo("lenet5"))) / device_.watts)) /
-      device_.watts;
-  EXPECT_NEAR(device_s * device_.watts / truth_j(build(parse_zoo("lenet5"))), 1, 1e-6);
+  EXPECT_NEAR(e.energy_j.value / true_j(network), 1, 0.005);
+}
+
+TEST_F(AcceleratorTest, ABusyDeviceIsNotSlowedByItsHost) {
+  device_.host_per_layer_s = 1e-6;
+  device_.host_fixed_s = 1e-6;
+  profile_accelerator("cnn5");
+  const Network network = build(parse_zoo("cnn5:c2=40,c4=77"));
+  const Estimate e = estimate_network(profile_, find_method("split"), network, 4);
+  EXPECT_EQ(e.regime, Regime::kDevice);
+  EXPECT_NEAR(e.energy_j.value / true_j(network), 1, 0.005);
+}
+
+TEST_F(AcceleratorTest, EnergyIsMeasuredAtFewerPointsThanTime) {
+  device_.rough = 1.4;
+  profile_accelerator("cnn5");
+  int points = 0, with_energy = 0;
+  for (const SurfacePlan& plan : split_plans(parse_layers(build(parse_zoo("cnn5")), 4))) {
+    for (const StoredPoint& p : profile_.points(plan.key)) {
+      ++points;
+      if (p.measurement.energy_j) ++with_energy;
+    }
+  }
+  EXPECT_GT(points, with_energy);
+  EXPECT_GT(with_energy, 0);
+}
+
+TEST_F(AcceleratorTest, ProbesTellWhatNoSmoothSurfaceCan) {
+  device_.rough = 1.6;
+  device_.host_per_layer_s = 1e-6;
+  profile_accelerator("cnn5");
+  const Measure measure = [this](const MeasureRequest& r) { return device_(r); };
+  double before = 0, after = 0;
+  std::vector<Network> others = some_networks("cnn5", 11);
+  others.erase(others.begin(), others.begin() + 6);  // these were profiled layer by layer
+  for (const Network& network : others) {
+    before += std::abs(
+        estimate_network(profile_, find_method("split"), network, 4).energy_j.value / true_j(network) - 1);
+    ProbeOptions probing;
+    probing.measuring = options();
+    const auto layers = parse_layers(network, 4);
+    const ProbeSummary summary = probe_layers(profile_, layers, measure, probing);
+    EXPECT_EQ(summary.layers, 5);
+    const Estimate e = estimate_network(profile_, find_method("split"), network, 4);
+    after += std::abs(e.energy_j.value / true_j(network) - 1);
+    EXPECT_EQ(probe_layers(profile_, layers, measure, probing).measured, 0) << "probes were not kept";
+    profile_.use_probes(Probes::kNone);
+    EXPECT_NE(estimate_network(profile_, find_method("split"), network, 4).energy_j.value, e.energy_j.value);
+    profile_.use_probes(Probes::kEnergies);
+  }
+  EXPECT_GT(before / 5, 0.05);
+  EXPECT_LT(after / 5, 0.03);
+}
+
+TEST_F(AcceleratorTest, ExactProbesNeedNoProfile) {
+  const Network network = build(parse_zoo("cnn5"));
+  profile_.set_idle_power_w(device_.idle_w, true);
+  ProbeOptions probing;
+  probing.measuring = options();
+  probing.energy = true;
+  probe_layers(
+      profile_, parse_layers(network, 4), [this](const MeasureRequest& r) { return device_(r); }, probing);
+  const Estimate e = estimate_network(profile_, find_method("split"), network, 4);
+  EXPECT_NEAR(e.energy_j.value / true_j(network), 1, 0.01);
+  EXPECT_GT(e.energy_j.high / e.energy_j.value, 1.05)
+      << "no whole network was trained, so how sure can it be";
+}
+
+TEST_F(EstimateTest, StagesMeasuredApartOverestimate) {
+  const auto layers = parse_layers(build(parse_zoo("lenet5")), 4);
+  const Method& method = find_method("neuralpower");
+  run_profile(profile_, method.plans(layers), [this](const MeasureRequest& r) { return device_(r); }, {});
+  const Estimate e = method.estimate(profile_, layers, "any");
+  // This device does a whole iteration for each stage.
+  const double each = truth_j(build(parse_zoo("lenet5"))) + 4 * device_.fixed_s * device_.watts;
+  EXPECT_NEAR(e.energy_j.value / (3 * each), 1, 1e-3);
 }
 
 TEST_F(EstimateTest, WholeNetworksTeachTheBias) {
@@ -120,8 +225,11 @@ TEST_F(EstimateTest, WholeNetworksTeachTheBias) {
     *m.energy_j *= 1.10;
     return m;
   };
-  ProfileOptions options;
-  check_composition(profile_, find_method("split"), some_networks("lenet5", 6), 4, dearer, options, nullptr);
+  const CheckOptions options;
+  CompositionCheck check(profile_, find_method("split"), some_networks("lenet5", 6), 4, dearer, options);
+  while (check.measure_next()) {
+  }
+  check.learn();
   const Network network = build(parse_zoo("lenet5:c1=3"));
   const Estimate e = estimate_network(profile_, find_method("split"), network, 4);
   EXPECT_NEAR(e.energy_j.value / (1.10 * truth_j(network)), 1, 0.01);

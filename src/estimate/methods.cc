@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
 #include "estimate/estimate.h"
+#include "estimate/split.h"
 #include "estimate/sum.h"
 
 namespace ampere {
@@ -12,6 +14,16 @@ constexpr double kZ95 = 1.959963984540054;
 std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans) {
   std::map<std::string, std::string> map;
   for (const SurfacePlan& p : plans) map[p.layer_key] = p.key;
+  return map;
+}
+
+// Layers by the surfaces of one stage.
+std::map<std::string, std::string> surface_map_of_stage(const std::vector<SurfacePlan>& plans, Phase stage) {
+  std::map<std::string, std::string> map;
+  const std::string prefix = std::string(to_word(stage)) + "/";
+  for (const SurfacePlan& p : plans) {
+    if (p.phase == stage) map[p.layer_key.substr(prefix.size())] = p.key;
+  }
   return map;
 }
 
@@ -27,6 +39,15 @@ bool outside(const std::vector<StoredPoint>& points, Channels c) {
   return c.in < in_low || c.in > in_high || c.out < out_low || c.out > out_high;
 }
 
+bool probed(DeviceProfile& profile, const std::string& key, Channels c) {
+  for (Probes kind : {Probes::kTimes, Probes::kEnergies}) {
+    const auto& points = profile.points(probe_key(key, kind));
+    if (std::any_of(points.begin(), points.end(), [&](const StoredPoint& p) { return p.channels == c; }))
+      return true;
+  }
+  return false;
+}
+
 void add_layers(Estimate& e, DeviceProfile& profile, const std::vector<Layer>& layers,
                 const std::map<std::string, std::string>& surface_of, const LayerSum& energy,
                 const LayerSum& time) {
@@ -38,52 +59,92 @@ void add_layers(Estimate& e, DeviceProfile& profile, const std::vector<Layer>& l
     l.channels = layers[i].channels;
     l.energy_j = interval_of(energy.layer_mean[i], energy.layer_deviation[i]);
     l.time_s = interval_of(time.layer_mean[i], time.layer_deviation[i]);
-    l.extrapolated = outside(profile.points(surface_of.at(layers[i].key())), layers[i].channels);
+    const std::string& key = surface_of.at(layers[i].key());
+    l.extrapolated = outside(profile.points(key), l.channels) && !probed(profile, key, l.channels);
     e.layers.push_back(std::move(l));
   }
 }
 
-bool has_host_times(DeviceProfile& profile) {
-  for (const StoredPoint& p : profile.points(kEmptyKey)) {
-    if (p.measurement.host_s) return true;
-  }
-  return false;
-}
-
-// docs/concepts.md: G = sum g, D = sum d, H = h0 + sum h; T = max(G, H); E = D + P_idle (T - G).
-Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers) {
-  const std::vector<SurfacePlan> plans = split_plans(layers);
-  profile.add_plans(plans);
-  const auto surface_of = surface_map(plans);
-  const LayerSum energy = sum_layers(profile, layers, surface_of, Quantity::kEnergy);
-  const LayerSum device = sum_layers(profile, layers, surface_of, Quantity::kTime);
-
+// docs/concepts.md: G = sum g, D = sum d, H = h0 + sum h; T from G and H; E = D + P_idle (T - G).
+Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers, const std::string& family) {
+  SplitParts parts = split_parts(profile, layers);
+  const SplitFactors factors = split_factors(profile, family);
+  apply(factors, parts);
+  const Composed whole = compose(parts, profile.idle_power_w().value_or(0));
   Estimate e;
   e.method = "split";
   e.modelled = profile.modelled();
-  e.fixed_energy_j = profile.empty(Quantity::kEnergy);
-  e.fixed_time_s = profile.empty(Quantity::kTime);
-  double mean_j = energy.mean + e.fixed_energy_j;
-  double mean_s = device.mean + e.fixed_time_s;
-  double variance_s = device.variance;
-  if (has_host_times(profile)) {
-    const LayerSum host = sum_layers(profile, layers, surface_of, Quantity::kHost);
-    e.host_time_s = host.mean + profile.empty(Quantity::kHost);
-    e.regime = e.host_time_s > mean_s ? Regime::kHost : Regime::kDevice;
-    if (e.regime == Regime::kHost) {
-      mean_j += profile.idle_power_w().value_or(0) * (e.host_time_s - mean_s);
-      mean_s = e.host_time_s;
-      variance_s = host.variance;
+  if (parts.two_clocks) {
+    e.host_time_s = parts.host_s;
+    e.regime = parts.host_s > parts.device_s ? Regime::kHost : Regime::kDevice;
+    // What no layer's own work accounts for: the device waits, at idle power.
+    e.fixed_time_s = whole.time_s - parts.device_s;
+    e.fixed_energy_j = whole.energy_j - parts.device_j;
+  } else {
+    e.fixed_energy_j = profile.empty(Quantity::kEnergy);
+    e.fixed_time_s = profile.empty(Quantity::kTime);
+  }
+  e.energy_j = interval_of(whole.energy_j, std::sqrt(whole.energy_j_variance));
+  e.time_s = interval_of(whole.time_s, std::sqrt(whole.time_s_variance));
+  add_layers(e, profile, layers, surface_map(split_plans(layers)), parts.energies, parts.times);
+  if (parts.two_clocks) {
+    for (LayerEstimate& layer : e.layers) {
+      layer.energy_j = layer.energy_j * std::exp(factors.device_j.log_bias);
+      layer.time_s = layer.time_s * std::exp(factors.device_s.log_bias);
     }
   }
-  e.energy_j = interval_of(mean_j, std::sqrt(energy.variance));
-  e.time_s = interval_of(mean_s, std::sqrt(variance_s));
-  add_layers(e, profile, layers, surface_of, energy, device);
+  return e;
+}
+
+// NeuralPower's way: forward, backward and update, each measured by itself, added up over layers.
+Estimate estimate_neuralpower(DeviceProfile& profile, const std::vector<Layer>& layers,
+                              const std::string& /*family*/) {
+  const std::vector<SurfacePlan> plans = neuralpower_plans(layers);
+  profile.add_plans(plans);
+  const auto surface_of = surface_map(plans);
+  Estimate e;
+  e.method = "neuralpower";
+  e.modelled = profile.modelled();
+  LayerSum energy, time;
+  const auto add = [](LayerSum& sum, const LayerSum& stage, std::size_t i, std::size_t of) {
+    sum.layer_mean[i] += stage.layer_mean[of];
+    sum.layer_deviation[i] = std::hypot(sum.layer_deviation[i], stage.layer_deviation[of]);
+  };
+  for (LayerSum* sum : {&energy, &time}) {
+    sum->layer_mean.assign(layers.size(), 0);
+    sum->layer_deviation.assign(layers.size(), 0);
+  }
+  for (Phase phase : kStages) {
+    std::vector<Layer> with;
+    std::vector<std::size_t> index;
+    std::map<std::string, std::string> surface;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const auto found = surface_of.find(std::string(to_word(phase)) + "/" + layers[i].key());
+      if (found == surface_of.end()) continue;  // nothing to update
+      surface[layers[i].key()] = found->second;
+      with.push_back(layers[i]);
+      index.push_back(i);
+    }
+    const LayerSum joules = sum_layers(profile, with, surface, Quantity::kEnergy);
+    const LayerSum seconds = sum_layers(profile, with, surface, Quantity::kTime);
+    for (std::size_t k = 0; k < with.size(); ++k) {
+      add(energy, joules, index[k], k);
+      add(time, seconds, index[k], k);
+    }
+    energy.mean += joules.mean;
+    energy.variance += joules.variance;
+    time.mean += seconds.mean;
+    time.variance += seconds.variance;
+  }
+  e.energy_j = interval_of(energy.mean, std::sqrt(energy.variance));
+  e.time_s = interval_of(time.mean, std::sqrt(time.variance));
+  add_layers(e, profile, layers, surface_map_of_stage(plans, Phase::kForward), energy, time);
   return e;
 }
 
 // Equation 4 of the paper.
-Estimate estimate_paper(DeviceProfile& profile, const std::vector<Layer>& layers) {
+Estimate estimate_paper(DeviceProfile& profile, const std::vector<Layer>& layers,
+                        const std::string& /*family*/) {
   const std::vector<SurfacePlan> plans = paper_plans(layers);
   profile.add_plans(plans);
   std::map<std::string, std::string> surface_of = surface_map(plans);
@@ -132,6 +193,8 @@ const std::vector<Method>& methods() {
        estimate_split},
       {"paper", "the published method: 1-, 2- and 3-layer networks, subtraction, sums", false, paper_plans,
        estimate_paper},
+      {"neuralpower", "forward, backward and update of each layer measured apart, then added up", false,
+       neuralpower_plans, estimate_neuralpower},
   };
   return table;
 }

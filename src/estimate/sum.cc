@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace ampere {
 
-LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
-                    const std::map<std::string, std::string>& surface_of, Quantity quantity) {
+namespace {
+
+using Predict = std::function<SurfacePrediction(const std::string& key, const std::vector<Channels>& places)>;
+
+LayerSum sum_by(const Predict& predict, const std::vector<Layer>& layers,
+                const std::map<std::string, std::string>& surface_of) {
   LayerSum sum;
   sum.layer_mean.resize(layers.size());
   sum.layer_deviation.resize(layers.size());
@@ -22,7 +27,7 @@ LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
       count(static_cast<Eigen::Index>(places.size())) = static_cast<double>(same.size());
       places.push_back(place);
     }
-    const SurfacePrediction p = profile.model(key, quantity).at(places);
+    const SurfacePrediction p = predict(key, places);
     sum.mean += count.dot(p.mean);
     sum.variance += std::max(0.0, count.dot(p.covariance * count));
     Eigen::Index row = 0;
@@ -35,6 +40,22 @@ LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
     }
   }
   return sum;
+}
+
+}  // namespace
+
+LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
+                    const std::map<std::string, std::string>& surface_of, Quantity quantity) {
+  return sum_by([&](const std::string& key,
+                    const std::vector<Channels>& places) { return profile.model(key, quantity).at(places); },
+                layers, surface_of);
+}
+
+LayerSum sum_energies(DeviceProfile& profile, const std::vector<Layer>& layers,
+                      const std::map<std::string, std::string>& surface_of) {
+  return sum_by([&](const std::string& key,
+                    const std::vector<Channels>& places) { return profile.energies(key, places); },
+                layers, surface_of);
 }
 
 }  // namespace ampere

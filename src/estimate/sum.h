@@ -21,5 +21,8 @@ struct LayerSum {
 // covariances count; different surfaces are independent.
 LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
                     const std::map<std::string, std::string>& surface_of, Quantity quantity);
+// The same of DeviceProfile::energies(), which may be told by time and power.
+LayerSum sum_energies(DeviceProfile& profile, const std::vector<Layer>& layers,
+                      const std::map<std::string, std::string>& surface_of);
 
 }  // namespace ampere

@@ -1,5 +1,6 @@
 #include "evaluate/evaluate.h"
 
+#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
@@ -7,48 +8,109 @@
 #include "network/cost.h"
 
 namespace ampere {
+namespace {
+
+std::string truth_key(int pass, const Network& network, std::int64_t batch) {
+  return whole_key("truth" + std::to_string(pass + 1), network, batch);
+}
+
+// passes[k][i]: network i in pass k.
+using Passes = std::vector<std::vector<Measurement>>;
+
+Passes train_all(DeviceProfile& profile, const std::vector<Network>& networks, std::int64_t batch,
+                 const Measure& measure, const EvaluateOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto out_of_time = [&] {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    return options.seconds > 0 && taken.count() > options.seconds;
+  };
+  Passes passes;
+  const int of = options.passes * static_cast<int>(networks.size());
+  int done = 0;
+  for (int pass = 0; pass < options.passes; ++pass) {
+    const bool known = !networks.empty() && !profile.points(truth_key(pass, networks.back(), batch)).empty();
+    if (pass >= 2 && !known && out_of_time()) break;
+    passes.emplace_back();
+    for (const Network& network : networks) {
+      const std::string key = truth_key(pass, network, batch);
+      const auto& seen = profile.points(key);
+      passes.back().push_back(seen.empty()
+                                  ? measure_whole(profile, key, network, batch, measure, options.measuring)
+                                  : seen.back().measurement);
+      if (options.progress) options.progress(++done, of);
+    }
+  }
+  return passes;
+}
+
+// Means over all passes. How far measuring again would be off is told by the passes of even number against
+// those of odd number.
+TruthPoint truth_of(const Network& network, std::int64_t batch, const Passes& passes, std::size_t i) {
+  TruthPoint t;
+  t.network = network.name();
+  const Cost cost = network_cost(network, batch);
+  t.flops = cost.flops();
+  t.bytes = cost.bytes();
+  double half[2] = {0, 0};
+  int count[2] = {0, 0};
+  for (std::size_t k = 0; k < passes.size(); ++k) {
+    const Measurement& m = passes[k][i];
+    if (!m.energy_j) {
+      throw Error(ErrorKind::kNoMeter,
+                  "network " + network.name() + " was measured without energy; choose a meter");
+    }
+    t.energy_j += *m.energy_j / static_cast<double>(passes.size());
+    t.time_s += m.time_s / static_cast<double>(passes.size());
+    half[k % 2] += *m.energy_j;
+    ++count[k % 2];
+  }
+  t.passes = static_cast<int>(passes.size());
+  t.again = std::abs(half[0] / count[0] - half[1] / count[1]) / t.energy_j;
+  return t;
+}
+
+MethodPoint estimate_one(DeviceProfile& profile, const std::string& name, const Network& network,
+                         std::int64_t batch, const Measure& measure, const EvaluateOptions& options,
+                         double& probe_seconds) {
+  profile.use_probes(name == kProbing ? Probes::kTimes : name == kExact ? Probes::kEnergies : Probes::kNone);
+  if (name == kProbing || name == kExact) {
+    ProbeOptions probing = options.probing;
+    probing.energy = name == kExact;
+    probe_seconds += probe_layers(profile, parse_layers(network, batch), measure, probing).seconds;
+  }
+  const Estimate e = estimate_network(profile, method_behind(name), network, batch);
+  return {e.energy_j.value, e.energy_j, e.time_s.value};
+}
+
+}  // namespace
+
+const Method& method_behind(const std::string& name) {
+  if (name == kProbing || name == kExact) return find_method("split");
+  try {
+    return find_method(name);
+  } catch (const Error& e) {
+    throw Error(e.kind(),
+                std::string(e.what()) + "; an evaluation also knows " + kProbing + " and " + kExact);
+  }
+}
 
 Evaluation evaluate(DeviceProfile& profile, const std::vector<Network>& networks, std::int64_t batch,
                     const Measure& measure, const EvaluateOptions& options) {
   Evaluation result;
-  const int trainings = 2 * static_cast<int>(networks.size());
-  std::vector<std::vector<Measurement>> passes(2);
-  for (std::size_t pass = 0; pass < 2; ++pass) {
-    for (const Network& network : networks) {
-      const std::string key = whole_key("truth" + std::to_string(pass + 1), network, batch);
-      passes[pass].push_back(whole_measurement(profile, key, network, batch, measure, options.measuring));
-      if (options.progress) {
-        options.progress(static_cast<int>(passes[0].size() + passes[1].size()), trainings);
-      }
-    }
-  }
+  const Passes passes = train_all(profile, networks, batch, measure, options);
   for (std::size_t i = 0; i < networks.size(); ++i) {
-    const Measurement& a = passes[0][i];
-    const Measurement& b = passes[1][i];
-    if (!a.energy_j || !b.energy_j) {
-      throw Error(ErrorKind::kNoMeter,
-                  "network " + networks[i].name() + " was measured without energy; choose a meter");
-    }
-    TruthPoint t;
-    t.network = networks[i].name();
-    const Cost cost = network_cost(networks[i], batch);
-    t.flops = cost.flops();
-    t.bytes = cost.bytes();
-    t.energy_j = (*a.energy_j + *b.energy_j) / 2;
-    t.time_s = (a.time_s + b.time_s) / 2;
-    t.again = std::abs(*a.energy_j - *b.energy_j) / t.energy_j;
-    result.noise_floor += t.again / static_cast<double>(networks.size());
-    result.truth.push_back(std::move(t));
+    result.truth.push_back(truth_of(networks[i], batch, passes, i));
+    result.noise_floor += result.truth.back().again / static_cast<double>(networks.size());
   }
   for (const std::string& name : options.methods) {
-    const Method& method = find_method(name);
     std::vector<MethodPoint> points;
-    for (const Network& network : networks) {
-      const Estimate e = estimate_network(profile, method, network, batch);
-      points.push_back({e.energy_j.value, e.energy_j, e.time_s.value});
-    }
+    double probe_seconds = 0;
+    for (const Network& network : networks)
+      points.push_back(estimate_one(profile, name, network, batch, measure, options, probe_seconds));
     result.methods.push_back(judge(name, std::move(points), result.truth));
+    result.methods.back().probe_s = probe_seconds;
   }
+  profile.use_probes(Probes::kEnergies);
   for (MethodResult& m : baselines(result.truth)) result.methods.push_back(std::move(m));
   return result;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "estimate/probe.h"
 #include "evaluate/evaluation.h"
 #include "profile/run.h"
 
@@ -12,13 +13,23 @@ namespace ampere {
 
 struct EvaluateOptions {
   ProfileOptions measuring;  // of the whole networks; guided options are not used
+  ProbeOptions probing;      // of layers, for the methods that probe
+  // Names of methods(), and two ways of `split` that measure layers of each network while estimating it:
+  // "split-probe" (their times) and "split-exact" (their energies too).
   std::vector<std::string> methods = {"split", "paper"};
+  int passes = 2;                                  // trainings of each network, at least 2
+  double seconds = 0;                              // after which no further pass is begun; 0: all are made
   std::function<void(int done, int of)> progress;  // trainings done
 };
 
-// Every network is measured in two passes, so that the noise floor covers slow drifts too. Measured
-// networks are kept in the store, so an interrupted evaluation goes on where it was. All surfaces of the
-// methods must have been profiled.
+inline constexpr const char* kProbing = "split-probe";
+inline constexpr const char* kExact = "split-exact";
+// The method behind a name of EvaluateOptions::methods. Throws Error{kBadInput} that lists what is known.
+const Method& method_behind(const std::string& name);
+
+// Every network is measured in passes over all of them, so that slow drifts of the machine fall on all alike
+// and show in the noise floor. What was measured is kept in the store, so an interrupted evaluation goes on
+// where it was. All surfaces of the methods must have been profiled.
 Evaluation evaluate(DeviceProfile& profile, const std::vector<Network>& networks, std::int64_t batch,
                     const Measure& measure, const EvaluateOptions& options);
 

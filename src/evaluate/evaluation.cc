@@ -108,6 +108,7 @@ Json to_json(const Evaluation& e) {
                        {"bias", m.bias},
                        {"time_mape", m.time_mape > 0 ? Json(m.time_mape) : Json(nullptr)},
                        {"coverage", m.coverage ? Json(*m.coverage) : Json(nullptr)}};
+    if (m.probe_s > 0) methods[m.name]["probe_time_s"] = m.probe_s;
   }
   Json networks = Json::array();
   for (std::size_t i = 0; i < e.truth.size(); ++i) {
@@ -128,6 +129,7 @@ Json to_json(const Evaluation& e) {
                         {"energy_j", t.energy_j},
                         {"time_s", t.time_s},
                         {"repeat_difference", t.again},
+                        {"passes", t.passes},
                         {"estimates", std::move(estimates)}});
   }
   return {{"noise_floor", e.noise_floor}, {"methods", std::move(methods)}, {"networks", std::move(networks)}};

@@ -9,14 +9,15 @@
 
 namespace ampere {
 
-// One network that was trained for real, twice.
+// One network that was trained for real, several times.
 struct TruthPoint {
   std::string network;
   double flops = 0;  // per iteration
   double bytes = 0;
-  double energy_j = 0;  // mean of both measurements
+  double energy_j = 0;  // mean of all measurements
   double time_s = 0;
-  double again = 0;  // relative difference of the energies of both
+  double again = 0;  // relative difference between the means of every other measurement and the rest
+  int passes = 2;
 };
 
 // What one method said about one network.
@@ -34,13 +35,14 @@ struct MethodResult {
   double bias = 0;                  // mean signed error
   double time_mape = 0;             // 0 when the method does not tell time
   std::optional<double> coverage;   // share of truths inside the 95% interval
+  double probe_s = 0;               // spent on probing all networks, where the method probes
   std::vector<MethodPoint> points;  // one per truth
 };
 
 struct Evaluation {
   std::vector<TruthPoint> truth;
   std::vector<MethodResult> methods;
-  double noise_floor = 0;  // mean absolute relative difference of two measurements of one network
+  double noise_floor = 0;  // mean of TruthPoint::again
 };
 
 // Fills in the figures of a method from its points.

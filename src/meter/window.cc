@@ -15,6 +15,8 @@ constexpr double kTickThatMatters = 0.01;  // of a window: shorter ticks are not
 constexpr double kReadsPerWindow = 150;
 constexpr double kMost = 1e15;  // iterations of a window
 constexpr Seconds kShortest{1e-9};
+constexpr double kEdgeKnown = 0.02;  // of a tick: counters are late or early by some
+constexpr Seconds kClockKnown{0.0005};
 
 void check(const WindowOptions& options) {
   const bool sane = options.window.value() > 0 && options.warm_up.value() >= 0 && options.min_windows >= 1 &&
@@ -68,6 +70,11 @@ class WindowSource {
       window.discrepancy = integrated / counted - 1;
     }
     return window;
+  }
+
+  // Of a single window, which no other can tell: how well its two edges are known.
+  double error_of(const Window& window) const {
+    return 2 * std::max(kEdgeKnown * tick_, kClockKnown) / window.time;
   }
 
   Seconds tick() const { return tick_; }
@@ -184,8 +191,8 @@ WindowSummary measure_windows(Meter& meter, const Work& work, const WindowOption
     summary.windows.push_back(window);
 
     const int count = static_cast<int>(summary.windows.size());
-    summary.energy_error = relative_error_of_median(energies);
-    summary.time_error = relative_error_of_median(times);
+    summary.energy_error = count > 1 ? relative_error_of_median(energies) : source.error_of(window);
+    summary.time_error = count > 1 ? relative_error_of_median(times) : source.error_of(window);
     if (count < options.min_windows) continue;
     summary.stable = summary.energy_error <= options.target_error;
     if (summary.stable)

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "profile/power_model.h"
 #include "profile/store.h"
 #include "profile/surface_model.h"
 #include "profile/surface_plan.h"
@@ -15,6 +16,17 @@
 namespace ampere {
 
 enum class Quantity { kEnergy, kTime, kHost };
+
+// Layers measured one by one while estimating (estimate/probe.h), beside the surfaces: which of them count.
+enum class Probes { kNone, kTimes, kEnergies };
+// What such a measurement is kept by.
+std::string probe_key(const std::string& surface, Probes kind);
+
+// Time the host takes to issue a layer. It depends on the kind, hardly on the channels.
+struct HostTime {
+  double mean = 0;
+  double deviation = 0;  // standard error of the mean
+};
 
 class DeviceProfile {
  public:
@@ -30,15 +42,26 @@ class DeviceProfile {
   // Writes to the store and forgets the models that depended on the surface.
   void add_point(const StoredPoint& point);
 
-  // True when the surface and all that is subtracted from it have points.
+  // Probes count by default; an evaluation compares estimates with and without them.
+  void use_probes(Probes probes);
+
+  // True when the surface and all that is subtracted from it have points or probes.
   bool has(const std::string& key);
   // What the layer itself costs: neighbours and the empty iteration taken off. Places measured more than
   // once are averaged.
   std::vector<Observation> observations(const std::string& key, Quantity quantity);
   // Fitted on first use. Throws Error{kNotProfiled} without points.
   const SurfaceModel& model(const std::string& key, Quantity quantity);
+  // Where time was measured at more places than energy.
+  const PowerModel& power(const std::string& key);
+  // Energies at distinct places: told by the energies measured or, where times were measured without, as time
+  // times power.
+  SurfacePrediction energies(const std::string& key, const std::vector<Channels>& places);
+  HostTime host(const std::string& key);
   // An iteration that trains nothing; 0 when it was never measured.
   double empty(Quantity quantity);
+  // True when a host issues the work to an accelerator.
+  bool two_clocks();
 
   // True when any energy among the surface's points comes from a model.
   bool modelled();
@@ -51,12 +74,20 @@ class DeviceProfile {
   Store& store() { return store_; }
 
  private:
+  bool all_have_energy(const std::string& key);
+  std::vector<Observation> observations_among(const std::string& stored, const SurfacePlan& plan,
+                                              Quantity quantity);
+  std::vector<PowerObservation> powers_among(const std::string& stored);
+  void forget_models(const std::string& surface);
+
   Store& store_;
   std::string device_;
   std::string recipe_;
   std::map<std::string, SurfacePlan> plans_;
   std::map<std::string, std::vector<StoredPoint>> points_;
   std::map<std::pair<std::string, Quantity>, std::unique_ptr<SurfaceModel>> models_;
+  std::map<std::string, std::unique_ptr<PowerModel>> powers_;
+  Probes probes_ = Probes::kEnergies;
   double fitting_seconds_ = 0;
 };
 

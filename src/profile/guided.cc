@@ -96,7 +96,7 @@ std::size_t corner_count(Surface surface, const Domain& domain, const GuidedOpti
 }
 
 NextPoint next_point(Surface surface, const Domain& domain, const std::set<Channels>& measured,
-                     const std::set<Channels>& excluded, const SurfaceModel* model,
+                     const std::set<Channels>& excluded, const Deviations& deviations,
                      const GuidedOptions& options) {
   auto is_new = [&](const Channels& c) { return !measured.count(c) && !excluded.count(c); };
   for (const Channels& c : corners(surface, domain, options)) {
@@ -109,8 +109,8 @@ NextPoint next_point(Surface surface, const Domain& domain, const std::set<Chann
 
   const std::vector<Channels> places = candidates(surface, domain);
   NextPoint next;
-  if (model) {
-    const Eigen::VectorXd deviation = model->relative_deviation(places);
+  if (deviations) {
+    const Eigen::VectorXd deviation = deviations(places);
     next.deviation = deviation.maxCoeff();
     double largest = -1;
     for (std::size_t i = 0; i < places.size(); ++i) {

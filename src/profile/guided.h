@@ -1,12 +1,13 @@
 // Guided profiling (paper, section 3.3): which point of a surface to measure next, and when to stop.
 #pragma once
 
+#include <Eigen/Core>
+#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "layers/parse.h"
-#include "profile/surface_model.h"
 
 namespace ampere {
 
@@ -23,6 +24,9 @@ enum class StopWhy { kGoOn, kPointLimit, kCertain, kExhausted };
 // "point limit", "certain", "nothing left"
 const char* to_word(StopWhy why);
 
+// Standard deviation over mean at each place.
+using Deviations = std::function<Eigen::VectorXd(const std::vector<Channels>&)>;
+
 struct NextPoint {
   std::optional<Channels> channels;  // absent: stop
   StopWhy why = StopWhy::kGoOn;
@@ -31,10 +35,10 @@ struct NextPoint {
 
 // Corners first (those inside an area whose corners were measured before are known well enough), then
 // the place of largest variance among integer channels that were neither measured
-// nor excluded. `model` is fitted to the observations so far; null while there are too few. A pure
-// function of what was measured, so a run that was killed goes on as if nothing had happened.
+// nor excluded. `deviations` are those of a model fitted to the observations so far; absent while there are
+// too few. A pure function of what was measured, so a run that was killed goes on as if nothing had happened.
 NextPoint next_point(Surface surface, const Domain& domain, const std::set<Channels>& measured,
-                     const std::set<Channels>& excluded, const SurfaceModel* model,
+                     const std::set<Channels>& excluded, const Deviations& deviations,
                      const GuidedOptions& options);
 
 // How many points the surface starts with.

@@ -132,7 +132,10 @@ std::vector<Channels> walk(Surface surface, const Domain& domain, const GuidedOp
     if (seen.size() >= corner_count(surface, domain, options)) {
       model = std::make_unique<SurfaceModel>(seen, surface, cost, default_surface_options());
     }
-    const NextPoint next = next_point(surface, domain, measured, {}, model.get(), options);
+    const NextPoint next = next_point(
+        surface, domain, measured, {},
+        model ? [&](const std::vector<Channels>& at) { return model->relative_deviation(at); } : Deviations{},
+        options);
     *why = next.why;
     if (!next.channels) return order;
     EXPECT_TRUE(measured.insert(*next.channels).second) << "the same point twice";

@@ -11,6 +11,26 @@ namespace {
 
 constexpr int kMostDeaths = 3;
 
+// What one point costs, from what points took so far.
+class PointCost {
+ public:
+  explicit PointCost(double guess) : seconds_(guess) {}
+  void add(double seconds) {
+    seconds_ += seconds;
+    ++points_;
+  }
+  double each() const { return seconds_ / points_; }
+
+ private:
+  double seconds_;
+  int points_ = 1;
+};
+
+template <class Model>
+Deviations deviations_of(const Model& model) {
+  return [&model](const std::vector<Channels>& places) { return model.relative_deviation(places); };
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -27,7 +47,8 @@ class Run {
     for (const SurfacePlan& plan : plans_) expected_ += still_expected(plan);
     const bool probes =
         std::any_of(plans_.begin(), plans_.end(), [](const SurfacePlan& p) { return p.less_empty; });
-    if (probes && profile_.points(kEmptyKey).empty()) measure_point(kEmptyKey, {0, 0}, empty_probe(), 1);
+    if (probes && profile_.points(kEmptyKey).empty())
+      measure_point(kEmptyKey, {0, 0}, request_for(empty_probe(), 1, options_));
     for (const SurfacePlan& plan : plans_) {
       run_surface(plan);
       ++done_;
@@ -62,35 +83,90 @@ class Run {
     s.reused = static_cast<int>(places(plan.key).size());
     summary_.reused += s.reused;
     std::set<Channels> refused;
+    std::vector<Channels> asked_for = places_asked_for(plan);
     for (;;) {
-      const std::set<Channels> measured = places(plan.key);
-      const bool fit = measured.size() >= corner_count(plan.kind.surface, plan.domain, options_.guided) ||
-                       (!measured.empty() && !refused.empty());
-      const SurfaceModel* model = fit ? &profile_.model(plan.key, options_.guide) : nullptr;
-      const NextPoint next =
-          next_point(plan.kind.surface, plan.domain, measured, refused, model, options_.guided);
-      s.why = next.why;
-      s.deviation = next.deviation;
-      if (!next.channels) break;
+      Choice choice;
+      if (!asked_for.empty()) {
+        choice.next.channels = asked_for.back();
+      } else {
+        choice = choose(plan, refused);
+      }
+      s.why = choice.next.why;
+      s.deviation = choice.next.deviation;
+      if (!choice.next.channels) break;
+      const Channels channels = *choice.next.channels;
       try {
-        measure_point(plan.key, *next.channels, plan.variant(*next.channels), plan.kind.batch);
+        measure_point(plan, channels, choice.energy);
         ++s.measured;
         deaths_ = 0;
+        if (!asked_for.empty()) asked_for.pop_back();
       } catch (const Error& e) {
         const bool died = e.kind() == ErrorKind::kWorker;
         if (!died && e.kind() != ErrorKind::kOutOfMemory) throw;
         // A worker may die of anything, so the point is tried once more; what kills it twice is left
         // out. Several deaths in a row are not the points' fault.
         if (died && ++deaths_ >= kMostDeaths) throw;
-        if (died && died_at_ != next.channels) {
-          died_at_ = next.channels;
+        if (died && died_at_ != channels) {
+          died_at_ = channels;
           continue;
         }
-        refused.insert(*next.channels);
+        refused.insert(channels);
+        if (!asked_for.empty()) asked_for.pop_back();
         ++s.refused;
       }
     }
     finish(plan, s);
+    if (options_.between_surfaces) options_.between_surfaces();
+  }
+
+  std::vector<Channels> places_asked_for(const SurfacePlan& plan) {
+    std::set<Channels> wanted;
+    for (const Layer& layer : options_.layers) {
+      if (layer.key() == plan.layer_key) wanted.insert(layer.channels);
+    }
+    for (const Channels& known : places_with_energy(plan.key)) wanted.erase(known);
+    return {wanted.begin(), wanted.end()};
+  }
+
+  struct Choice {
+    NextPoint next;
+    bool energy = true;
+  };
+
+  Choice choose(const SurfacePlan& plan, const std::set<Channels>& refused) {
+    const Surface surface = plan.kind.surface;
+    const std::set<Channels> timed = places(plan.key);
+    const auto enough = [&](const std::set<Channels>& measured, const GuidedOptions& guided) {
+      return measured.size() >= corner_count(surface, plan.domain, guided) ||
+             (!measured.empty() && !refused.empty());
+    };
+    const auto by_model = [&] {
+      const SurfaceModel* model =
+          enough(timed, options_.guided) ? &profile_.model(plan.key, options_.guide) : nullptr;
+      return next_point(surface, plan.domain, timed, refused, model ? deviations_of(*model) : Deviations{},
+                        options_.guided);
+    };
+    if (!options_.sparse_energy) return {by_model(), true};
+    // Energy at the corners first, which tells time as well; then what teaches more per second.
+    const std::set<Channels> metered = places_with_energy(plan.key);
+    const PowerModel* power = enough(metered, options_.guided_energy) ? &profile_.power(plan.key) : nullptr;
+    const NextPoint energy = next_point(surface, plan.domain, metered, refused,
+                                        power ? deviations_of(*power) : Deviations{}, options_.guided_energy);
+    if (!power && energy.channels) return {energy, true};
+    const NextPoint time = by_model();
+    if (!time.channels) return {energy.channels ? energy : time, true};
+    if (!energy.channels) return {time, false};
+    const bool energy_teaches = energy.deviation * energy.deviation / energy_cost_.each() >
+                                time.deviation * time.deviation / time_cost_.each();
+    return energy_teaches ? Choice{energy, true} : Choice{time, false};
+  }
+
+  std::set<Channels> places_with_energy(const std::string& key) {
+    std::set<Channels> out;
+    for (const StoredPoint& p : profile_.points(key)) {
+      if (p.measurement.energy_j) out.insert(p.channels);
+    }
+    return out;
   }
 
   void finish(const SurfacePlan& plan, const SurfaceSummary& s) {
@@ -103,10 +179,17 @@ class Run {
     summary_.surfaces.push_back(s);
   }
 
-  void measure_point(const std::string& key, Channels channels, const Variant& variant, std::int64_t batch) {
+  void measure_point(const SurfacePlan& plan, Channels channels, bool energy) {
+    MeasureRequest request = request_for(plan.variant(channels), plan.kind.batch, options_);
+    request.phase = plan.phase;
+    measure_point(plan.key, channels, energy ? std::move(request) : without_energy(std::move(request)));
+  }
+
+  void measure_point(const std::string& key, Channels channels, const MeasureRequest& request) {
     report(key);
-    const MeasureRequest request = request_for(variant, batch, options_);
+    const auto start = std::chrono::steady_clock::now();
     const Measurement m = measure_(request);
+    (request.energy ? energy_cost_ : time_cost_).add(seconds_since(start));
     profile_.add_point({key, channels, provenance(request), m, ""});
     ++summary_.measured;
     if (!m.stable) ++summary_.unstable;
@@ -128,6 +211,8 @@ class Run {
   ProfileSummary summary_;
   int expected_ = 0;
   int done_ = 0;
+  PointCost time_cost_{0.05};
+  PointCost energy_cost_{0.5};
   int deaths_ = 0;                   // of the worker, since it last measured something
   std::optional<Channels> died_at_;  // the point it died at last
 };
@@ -148,6 +233,18 @@ MeasureRequest request_for(const Variant& variant, std::int64_t batch, const Pro
   r.warm_up_s = options.warm_up_s;
   r.budget_s = options.budget_s;
   r.min_windows = options.min_windows;
+  r.min_ticks = options.min_ticks;
+  r.discard_first = options.discard_first;
+  return r;
+}
+
+MeasureRequest without_energy(MeasureRequest r) {
+  r.energy = false;
+  r.window_s = 0.005;
+  r.warm_up_s = 0;
+  r.budget_s = 0.05;
+  r.min_windows = 5;
+  r.target_error = 0.005;
   return r;
 }
 

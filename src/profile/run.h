@@ -25,6 +25,15 @@ struct ProfileProgress {
 
 struct ProfileOptions {
   GuidedOptions guided;
+  // True: time alone is measured at most points, and energy at those that `guided_energy` asks for. For
+  // devices where a time takes 50 ms and an energy half a second, because the counter ticks ten times a
+  // second.
+  bool sparse_energy = false;
+  GuidedOptions guided_energy;
+  // Layers whose own places are measured first, with energy: those of whole networks that will be compared
+  // with the sums of their layers, so that the comparison shows how layers add up and not how rough a surface
+  // is.
+  std::vector<Layer> layers;
   // The quantity whose variance guides: time is the paper's surrogate where energy is hard to read.
   Quantity guide = Quantity::kTime;
   MeasureMode mode = MeasureMode::kEager;
@@ -35,6 +44,11 @@ struct ProfileOptions {
   double warm_up_s = 0.08;
   double budget_s = 0.8;  // of training per point
   int min_windows = 5;
+  int min_ticks = 10;  // of a counter, in one window
+  bool discard_first = true;
+  // Called after each surface: whole networks can be trained in between, so that slow drifts of the machine
+  // fall on layers and whole networks alike.
+  std::function<void()> between_surfaces;
   std::function<void(const ProfileProgress&)> progress;  // called before each point and at the end
 };
 
@@ -61,8 +75,9 @@ struct ProfileSummary {
 ProfileSummary run_profile(DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
                            const Measure& measure, const ProfileOptions& options);
 
-// The request that measures a variant under these options.
+// The request that measures a variant under these options; without energy it takes about 50 ms.
 MeasureRequest request_for(const Variant& variant, std::int64_t batch, const ProfileOptions& options);
+MeasureRequest without_energy(MeasureRequest request);
 
 // What is written beside a point: the network and how it was trained.
 std::string provenance(const MeasureRequest& request);

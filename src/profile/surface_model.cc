@@ -14,15 +14,15 @@ namespace {
 // than this relative deviation between points, however well the physical mean fits them.
 constexpr double kLeastSignal = 0.02;
 
-// No measurement is believed to be better than this, whatever its windows say.
-constexpr double kLeastError = 0.003;
+// Roughness that points without any error of their own still have around a smooth surface.
+constexpr double kRoughness = 0.01;
 
 // Points that scattered more count less.
 void weigh_noise(const std::vector<Observation>& observations, GpData& data) {
   data.noise_weights.resize(data.y.size());
   for (Eigen::Index i = 0; i < data.y.size(); ++i) {
-    const double error = std::clamp(observations[static_cast<std::size_t>(i)].error, kLeastError, 0.3);
-    data.noise_weights(i) = error * error / (0.01 * 0.01);
+    const double error = std::min(observations[static_cast<std::size_t>(i)].error, 0.3);
+    data.noise_weights(i) = 1 + error * error / (kRoughness * kRoughness);
   }
 }
 
@@ -78,7 +78,10 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
     bound_signal(data, gp);
   }
   gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), gp));
+  for (const Observation& o : observations_) know(o);
 }
+
+void SurfaceModel::know(const Observation& observation) { known_[observation.channels] = observation; }
 
 void SurfaceModel::fit_physical_mean() {
   const auto n = static_cast<Eigen::Index>(observations_.size());
@@ -144,11 +147,24 @@ SurfacePrediction SurfaceModel::at(const std::vector<Channels>& places) const {
     out.mean(i) = options_.logarithmic ? base * std::exp(joint.mean(i)) : base + joint.mean(i);
   }
   if (!options_.logarithmic) return out;
+  Eigen::MatrixXd log_covariance = joint.covariance;
+  const double roughness = gp_->hyperparameters().noise_sd;
+  log_covariance.diagonal().array() += roughness * roughness;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const auto seen = known_.find(places[static_cast<std::size_t>(i)]);
+    if (seen == known_.end()) continue;
+    const double error = std::max(seen->second.error, seen->second.repeatability);
+    if (error * error > log_covariance(i, i)) continue;
+    out.mean(i) = seen->second.value;
+    log_covariance.row(i).setZero();
+    log_covariance.col(i).setZero();
+    log_covariance(i, i) = error * error;
+  }
   // Log-normal values: Cov = m_i m_j (exp(c_ij) - 1), with the median as m. The mean of a log-normal
   // would exceed it by half the variance, which only says how little is known; bounded so that a
   // place far from every point stays a number.
   out.covariance =
-      out.mean.asDiagonal() * joint.covariance.array().cwiseMin(4.0).exp().matrix() * out.mean.asDiagonal();
+      out.mean.asDiagonal() * log_covariance.array().cwiseMin(4.0).exp().matrix() * out.mean.asDiagonal();
   out.covariance -= out.mean * out.mean.transpose();
   return out;
 }

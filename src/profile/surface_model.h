@@ -1,6 +1,7 @@
 // One regression per layer kind and quantity: what a layer costs as a function of its channels.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,6 +17,9 @@ struct Observation {
   Channels channels;
   double value;         // joules or seconds per iteration
   double error = 0.01;  // relative standard error of the value
+  // How well the value would come again on another day, relative: what is known of this very place, as
+  // against what its neighbours say.
+  double repeatability = 0.03;
 };
 
 // How to regress. The default is `split`'s; paper_surface_options() is the published method.
@@ -30,7 +34,7 @@ struct SurfaceOptions {
 SurfaceOptions default_surface_options();
 SurfaceOptions paper_surface_options();
 
-// Means and covariances of the values at several places, in joules or seconds.
+// Means and covariances of the values at several distinct places, in joules or seconds.
 struct SurfacePrediction {
   Eigen::VectorXd mean;
   Eigen::MatrixXd covariance;
@@ -42,8 +46,14 @@ class SurfaceModel {
   SurfaceModel(std::vector<Observation> observations, Surface surface, const CostPolynomial& cost,
                const SurfaceOptions& options);
 
-  // Expected value at one place; allocates nothing.
+  // A value that was measured after the fit, for this place alone.
+  void know(const Observation& observation);
+
+  // What the process expects at one place; allocates nothing.
   double mean_at(Channels channels) const;
+  // Where a place itself was measured better than the process can tell it, the measurement counts: kernels
+  // differ from one channel number to the next in ways that no smooth surface shows. What the process calls
+  // noise is for the most part that, so it is part of every other variance.
   SurfacePrediction at(const std::vector<Channels>& places) const;
   // Standard deviation over mean at each place.
   Eigen::VectorXd relative_deviation(const std::vector<Channels>& places) const;
@@ -63,6 +73,7 @@ class SurfaceModel {
   Surface surface_;
   CostPolynomial cost_;
   SurfaceOptions options_;
+  std::map<Channels, Observation> known_;
   double fixed_ = 1, per_flop_ = 0, per_byte_ = 0;
   std::shared_ptr<Gp> gp_;
 };

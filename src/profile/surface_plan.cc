@@ -1,5 +1,6 @@
 #include "profile/surface_plan.h"
 
+#include "network/cost.h"
 #include "variants/paper_variants.h"
 
 namespace ampere {
@@ -16,6 +17,25 @@ std::vector<SurfacePlan> split_plans(const std::vector<Layer>& layers) {
     plan.less_empty = true;
     plan.variant = [kind = plan.kind, role = plan.role](Channels c) { return split_probe(kind, role, c); };
     plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+std::vector<SurfacePlan> neuralpower_plans(const std::vector<Layer>& layers) {
+  std::vector<SurfacePlan> plans;
+  for (const SurfacePlan& probe : split_plans(layers)) {
+    for (Phase phase : kStages) {
+      const bool has_weights =
+          network_cost(build_layer(probe.kind, {probe.domain.in.max, probe.domain.out.max}), probe.kind.batch)
+              .parameters > 0;
+      if (phase == Phase::kUpdate && !has_weights) continue;
+      SurfacePlan plan = probe;
+      plan.phase = phase;
+      plan.layer_key = std::string(to_word(phase)) + "/" + probe.layer_key;
+      plan.key = "neuralpower/" + plan.layer_key;
+      plan.less_empty = false;  // NeuralPower knows nothing of it
+      plans.push_back(std::move(plan));
+    }
   }
   return plans;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/parse.h"
+#include "protocol/messages.h"
 #include "variants/variant.h"
 
 namespace ampere {
@@ -24,6 +25,7 @@ struct SurfacePlan {
   LayerKind kind;
   Domain domain;
   std::function<Variant(Channels)> variant;
+  Phase phase = Phase::kIteration;  // the part of an iteration that is measured
   std::vector<Neighbour> subtract;
   bool less_empty = false;  // what an empty iteration costs is taken off
 };
@@ -31,6 +33,11 @@ struct SurfacePlan {
 // `split`: one probe per kind. The empty iteration is measured besides (kEmptyKey).
 std::vector<SurfacePlan> split_plans(const std::vector<Layer>& layers);
 inline constexpr const char* kEmptyKey = "split/empty";
+
+// `neuralpower`: forward, backward and update of one-layer networks, each repeated by itself. A layer has up
+// to three surfaces; their layer_key says which stage: "forward/hidden/conv...".
+std::vector<SurfacePlan> neuralpower_plans(const std::vector<Layer>& layers);
+inline constexpr Phase kStages[] = {Phase::kForward, Phase::kBackward, Phase::kUpdate};
 
 // `paper`: 1-, 2- and 3-layer networks, those that others subtract first.
 std::vector<SurfacePlan> paper_plans(const std::vector<Layer>& layers);
