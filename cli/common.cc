@@ -100,9 +100,8 @@ WorkerOptions worker_options(const CommonOptions& options) {
   return w;
 }
 
-Session open_session(const CommonOptions& options) {
+Session open_worker(const CommonOptions& options) {
   Session s;
-  s.store = std::make_unique<Store>(options.store);
   s.worker = std::make_unique<WorkerClient>(worker_options(options));
   const Json found = s.worker->detect();
   read_answer(*s.worker, [&] {
@@ -113,6 +112,13 @@ Session open_session(const CommonOptions& options) {
   if (s.meter.empty())
     throw Error(ErrorKind::kNoMeter, "the worker has no usable energy meter; see: ampere detect");
   s.fingerprint = fingerprint_of(s.device, s.meter);
+  return s;
+}
+
+Session open_session(const CommonOptions& options) {
+  auto store = std::make_unique<Store>(options.store);
+  Session s = open_worker(options);
+  s.store = std::move(store);
   s.device_id = s.store->add_device(s.fingerprint);
   return s;
 }
@@ -145,6 +151,17 @@ Json json_header(const Json& fingerprint, bool modelled) {
 
 void print_json(const Json& json) {
   std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+void require_writable(const std::string& path) {
+  if (!std::ofstream(path, std::ios::app))
+    throw bad_input(path + ": cannot be written; check the folder of --output");
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  if (!out.flush()) throw Error(ErrorKind::kFailed, path + ": cannot be written");
 }
 
 void warn(const std::string& message) { std::fprintf(stderr, "ampere: %s\n", message.c_str()); }

@@ -58,7 +58,10 @@ struct Session {
   Measure measure() const;
   MeasureMode probe_mode() const;
 };
+// Throws Error{kNoMeter} when the worker has no meter.
 Session open_session(const CommonOptions& options);
+// The same without a store, for what is measured once and not kept.
+Session open_worker(const CommonOptions& options);
 
 // How the worker is started and how long it may take: AMPERE_WORKER_TIMEOUT, in seconds, replaces all
 // three limits.
@@ -86,6 +89,9 @@ StoredDevice choose_device(const Store& store, const std::string& id);
 // {"schema_version", "device", "meter", "modelled"}: what every JSON output starts with.
 Json json_header(const Json& fingerprint, bool modelled);
 void print_json(const Json& json);
+// A path of --output that cannot be written is told before the training, not after it.
+void require_writable(const std::string& path);
+void write_file(const std::string& path, const std::string& text);
 void warn(const std::string& message);
 
 }  // namespace ampere

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <fstream>
 #include <memory>
 
 #include "base/error.h"
@@ -28,12 +27,6 @@ struct Options {
   std::string output;
   bool each = false;
 };
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path);
-  out << text;
-  if (!out.flush()) throw Error(ErrorKind::kFailed, path + ": cannot be written");
-}
 
 void print_networks(const Evaluation& e) {
   const MethodResult& m = e.methods.front();
@@ -74,9 +67,8 @@ void run(const Options& o) {
                     ": random networks are sampled from zoo families only; see: ampere models");
   }
   for (const std::string& name : o.methods) method_behind(name);
-  for (const char* ending : {".json", ".csv"}) {  // told before the training, not after it
-    if (!o.output.empty() && !std::ofstream(o.output + ending, std::ios::app))
-      throw bad_input(o.output + ending + ": cannot be written; check the folder of --output");
+  for (const char* ending : {".json", ".csv"}) {
+    if (!o.output.empty()) require_writable(o.output + ending);
   }
   const bool quiet = o.common.quiet || o.common.json;
   Session session = open_session(o.common);

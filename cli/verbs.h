@@ -15,6 +15,7 @@ void add_estimate(CLI::App& app);
 // `command`: what stands behind "--" on the command line, a program to run and meter.
 void add_measure(CLI::App& app, const std::vector<std::string>& command);
 void add_evaluate(CLI::App& app);
+void add_additivity(CLI::App& app);
 void add_store(CLI::App& app);
 
 }  // namespace ampere

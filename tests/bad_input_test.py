@@ -81,6 +81,17 @@ USAGE = [
     (["evaluate", "lenet5", "--samples", "0"], 2, r"--samples"),
     (["evaluate", "lenet5", "-o", "no/such/folder/x"], 2, r"no/such/folder/x\.json: cannot be written"),
     (["evaluate", str(DATA / "twin_a.json")], 2, r"zoo families only; see: ampere models"),
+    (["additivity", "--layers", "0"], 2, r"--layers.*2 to 1000.*ampere additivity --help"),
+    (["additivity", "--layers", "six"], 2, r"--layers.*six"),
+    (["additivity", "--channels", "0"], 2, r"--channels.*1 to 16777216"),
+    (["additivity", "--size", "-28"], 2, r"--size.*1 to 16777216"),
+    (["additivity", "--size", "16777216"], 2, r'node "conv1" \(conv2d\)|node "input'),
+    (["additivity", "--passes", "1"], 2, r"--passes.*2 to 1000"),
+    (["additivity", "--mode", "lazy"], 2, r"--mode.*eager"),
+    (["additivity", "--mode", "both"], 2, r"--mode both: this device \(cpu\) has nothing to replay; use --mode eager"),
+    (["additivity", "--mode", "replay", "--phases"], 2, r"--phases compares with eager training"),
+    (["additivity", "--meter", "magic", "-q"], 2, r"no meter is called 'magic'"),
+    (["additivity", "-o", "no/such/folder/x.json"], 2, r"no/such/folder/x\.json: cannot be written"),
     (["estimate", "lenet5", "--samples", "-5"], 2, r"--samples"),
     (["estimate", "lenet5", "--device", "0000"], 2, r"no device .* has the id 0000; see: ampere store list"),
     (["--config", "missing.toml", "models"], 2, r"missing\.toml"),
@@ -276,8 +287,9 @@ class BadWorker(AmpereTest):
             self.assert_refused(done, 1, r'answered nonsense .*"device" is missing.*docs/protocol\.md')
 
     def test_without_a_meter(self):
-        done = self.run_ampere("profile", "lenet5", "-q", "--worker", scripted("no-meter"))
-        self.assert_refused(done, 3, r"no usable energy meter; see: ampere detect")
+        for verb in (["profile", "lenet5"], ["additivity"]):
+            done = self.run_ampere(*verb, "-q", "--worker", scripted("no-meter"))
+            self.assert_refused(done, 3, r"no usable energy meter; see: ampere detect")
 
     def test_one_mishap_does_not_end_a_run(self):
         for mode, _ in MISHAPS:

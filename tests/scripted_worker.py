@@ -11,6 +11,8 @@ stops:N     reports an error in measurement N
 small:C     has no memory for layers of more than C channels
 no-device   leaves its device out of the answer to detect
 no-meter    has no energy meter
+cuda        has an accelerator, which replays at half the cost
+no-capture  has one that cannot
 
 "9+" for N is measurement 9 and all after it. COUNT_FILE keeps the count when the worker is started again.
 """
@@ -23,20 +25,24 @@ import time
 METER = {"name": "imaginary", "scope": "device", "modelled": True, "available": True, "why": "", "description": "none"}
 DEVICE = {"name": "imaginary device", "type": "cpu", "cores": 1, "driver": "", "framework": "none", "blas": "",
           "allocator": "", "threads": 1, "memory_bytes": 1 << 30}
+# Shares of an iteration's cost; alone, phases cost more than together.
+PHASES = {"iteration": 1, "forward": 0.4, "backward": 0.7, "update": 0.1}
 
 
 def width(node):
     return max([node[k] for k in ("out_channels", "out_features", "hidden_size", "dim") if k in node], default=0)
 
 
-def measured(params, most_channels):
+def measured(params, most_channels, replays):
     nodes = params["network"]["nodes"]
     if max(map(width, nodes)) > most_channels:
         return {"error": {"kind": "out_of_memory", "message": "does not fit the imaginary device"}}
     cost = 1 + sum(width(node) for node in nodes) * params["batch"]
+    mode = "replay" if replays and params["mode"] == "replay" else "eager"
+    cost *= PHASES[params.get("phase", "iteration")] * (0.5 if mode == "replay" else 1)
     return {"result": {"energy_j": 1e-4 * cost, "time_s": 1e-5 * cost, "energy_error": 0.001, "time_error": 0.001,
                        "windows": 5, "outliers": 0, "iterations": 50, "stable": True, "modelled": True,
-                       "meter": "imaginary", "mode": "eager", "note": ""}}
+                       "meter": "imaginary", "mode": mode, "note": "" if mode == params["mode"] else "capture failed"}}
 
 
 def misbehave(mode):
@@ -56,7 +62,8 @@ def answer(verb, params, mode, number, failing):
         return {"result": {"meters": []}}
     if verb == "detect":
         meters = {"meters": [], "default_meter": ""} if mode == "no-meter" else {"meters": [METER], "default_meter": "imaginary"}
-        return {"result": {"device": DEVICE, **meters}}
+        kind = {"type": "cuda"} if mode in ("cuda", "no-capture") else {}
+        return {"result": {"device": {**DEVICE, **kind}, **meters}}
     if verb == "idle":
         return {"result": {"power_w": 1, "seconds": params.get("seconds", 1), "meter": "imaginary", "modelled": True}}
     if verb != "measure":
@@ -67,7 +74,7 @@ def answer(verb, params, mode, number, failing):
         time.sleep(0.02)
     if failing and mode != "small":
         return misbehave(mode)
-    return measured(params, number if mode == "small" else 1 << 30)
+    return measured(params, number if mode == "small" else 1 << 30, mode == "cuda")
 
 
 def main():
