@@ -3,6 +3,7 @@
 
 ok          answers everything
 slow        takes 20 ms for every measurement
+drifts      every measurement costs a tenth more than the one before
 dies:N      ends in the middle of measurement N
 garbage:N   answers measurement N with a line that is no JSON
 nan:N       answers measurement N with figures that cannot be
@@ -29,13 +30,13 @@ def width(node):
     return max([node[k] for k in ("out_channels", "out_features", "hidden_size", "dim") if k in node], default=0)
 
 
-def measured(params, most_channels):
+def measured(params, most_channels, drift=0):
     nodes = params["network"]["nodes"]
     if max(map(width, nodes)) > most_channels:
         return {"error": {"kind": "out_of_memory", "message": "does not fit the imaginary device"}}
-    cost = 1 + sum(width(node) for node in nodes) * params["batch"]
+    cost = (1 + sum(width(node) for node in nodes) * params["batch"]) * (1 + drift)
     return {"result": {"energy_j": 1e-4 * cost, "time_s": 1e-5 * cost, "energy_error": 0.001, "time_error": 0.001,
-                       "windows": 5, "outliers": 0, "iterations": 50, "stable": True, "modelled": True,
+                       "windows": params["min_windows"], "outliers": 0, "iterations": 50, "stable": True, "modelled": True,
                        "meter": "imaginary", "mode": "eager", "note": ""}}
 
 
@@ -49,7 +50,7 @@ def misbehave(mode):
     return {"result": {"energy_j": -1, "time_s": 0}}
 
 
-def answer(verb, params, mode, number, failing):
+def answer(verb, params, mode, number, failing, count):
     if verb == "hello":
         return {"result": {"protocol": 1, "worker": "scripted", "version": "1", "framework": "none"}}
     if verb == "detect" and mode == "no-device":
@@ -67,7 +68,7 @@ def answer(verb, params, mode, number, failing):
         time.sleep(0.02)
     if failing and mode != "small":
         return misbehave(mode)
-    return measured(params, number if mode == "small" else 1 << 30)
+    return measured(params, number if mode == "small" else 1 << 30, 0.1 * count if mode == "drifts" else 0)
 
 
 def main():
@@ -85,7 +86,7 @@ def main():
         if failing and mode == "garbage":
             print("Loading libraries... done", flush=True)
             continue
-        reply = answer(request["verb"], request.get("params", {}), mode, number, failing)
+        reply = answer(request["verb"], request.get("params", {}), mode, number, failing, count)
         print(json.dumps({"id": request["id"], "ok": "result" in reply, **reply}), flush=True)
 
 
