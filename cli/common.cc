@@ -88,6 +88,7 @@ Json fingerprint_of(const Json& device, const std::string& meter) {
 WorkerOptions worker_options(const CommonOptions& options) {
   WorkerOptions w;
   w.command = options.worker;
+  if (const char* record = std::getenv("AMPERE_RECORD")) w.record = record;
   const char* text = std::getenv("AMPERE_WORKER_TIMEOUT");
   if (!text || !*text) return w;
   char* end = nullptr;

@@ -64,7 +64,7 @@ Session open_session(const CommonOptions& options);
 Session open_worker(const CommonOptions& options);
 
 // How the worker is started and how long it may take: AMPERE_WORKER_TIMEOUT, in seconds, replaces all
-// three limits.
+// three limits. AMPERE_RECORD names a file that the conversation is kept in.
 WorkerOptions worker_options(const CommonOptions& options);
 // Reads a worker's answer; one that is not as docs/protocol.md says is the worker's fault, not the user's.
 template <class Read>

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "calibrate.h"
 #include "common.h"
 #include "text.h"
 #include "verbs.h"
@@ -94,10 +95,16 @@ void run_detect(const CommonOptions& options) {
 
 void add_detect(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
+  auto calibrate = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand("detect", "What can train and what can be metered here");
+  verb->add_option("--calibrate", *calibrate,
+                   "Find the watts of cpu-model with this meter, by keeping one core busy")
+      ->type_name("METER");
   add_output_options(*verb, *options);
   add_worker_options(*verb, *options);
-  verb->callback([options] { run_detect(*options); });
+  verb->callback([options, calibrate] {
+    calibrate->empty() ? run_detect(*options) : run_calibrate(*calibrate, options->json);
+  });
 }
 
 }  // namespace ampere

@@ -1,14 +1,11 @@
 // ampere evaluate: how right are we here? Random networks, trained for real, against every method.
-#include "evaluate/evaluate.h"
-
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
-#include "evaluate/sample.h"
-#include "profiling.h"
-#include "progress.h"
+#include "evaluation.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -17,13 +14,11 @@ namespace {
 
 struct Options {
   CommonOptions common;
-  ModelOptions model;
-  ProfilingOptions profiling;
-  std::vector<std::string> methods = {"split", "paper"};
-  int samples = 20;
-  int passes = 2;
-  double training_s = 0;
-  std::uint64_t sample_seed = 1;
+  EvaluationOptions evaluation;
+  SuiteOptions suite;
+  std::vector<std::string> methods;
+  std::string mode = "eager";
+  int samples = 0;
   std::string output;
   bool each = false;
 };
@@ -46,88 +41,76 @@ void print_networks(const Evaluation& e) {
 }
 
 void print_summary(const Evaluation& e) {
+  const bool two_clocks = std::any_of(e.methods.begin(), e.methods.end(),
+                                      [](const MethodResult& m) { return m.mape_at_true_time.has_value(); });
   Table table{{"method", "MAPE", "median", "95th pct", "bias", "coverage", "MAPE of time"},
               {},
               {false, true, true, true, true, true, true},
               -1};
+  if (two_clocks) {
+    table.header.push_back("at true time");
+    table.right.push_back(true);
+  }
   for (const MethodResult& m : e.methods) {
     table.rows.push_back({m.name, percent_text(m.mape), percent_text(m.median), percent_text(m.p95),
                           fmt::format("{:+.1f}%", 100 * m.bias), m.coverage ? percent_text(*m.coverage) : "",
                           m.time_mape > 0 ? percent_text(m.time_mape) : ""});
+    if (two_clocks)
+      table.rows.back().push_back(m.mape_at_true_time ? percent_text(*m.mape_at_true_time) : "");
   }
   print(table);
-  fmt::print("noise floor (the same networks measured twice): {}\n", percent_text(e.noise_floor));
+  fmt::print("noise floor (the same networks measured again): {}\n", percent_text(e.noise_floor));
   fmt::print("flops, flops-affine and flops-bytes were fitted to these very networks\n");
+  if (two_clocks) {
+    fmt::print("{}",
+               wrapped("at true time: had the time of each iteration been known, which the host decides", 0,
+                       terminal_width()));
+  }
 }
 
-void run(const Options& o) {
-  const Model model = load_model(o.model.model);
-  if (!model.zoo) {
-    throw bad_input(o.model.model +
-                    ": random networks are sampled from zoo families only; see: ampere models");
-  }
-  for (const std::string& name : o.methods) method_behind(name);
-  for (const char* ending : {".json", ".csv"}) {
-    if (!o.output.empty()) require_writable(o.output + ending);
-  }
-  const bool quiet = o.common.quiet || o.common.json;
-  Session session = open_session(o.common);
-  DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
-  const auto profiles = profile_model(session, profile, model, o.model, o.profiling, o.methods, quiet);
-
-  std::vector<Network> networks;
-  for (const ZooChoice& c : sample_networks(*model.zoo, o.samples, o.sample_seed))
-    networks.push_back(build(c));
-  EvaluateOptions options;
-  options.measuring = measuring_whole(session, o.model, o.profiling);
-  options.probing.measuring = measuring(session, o.model, o.profiling);
-  options.methods = o.methods;
-  options.passes = o.passes;
-  options.seconds = o.training_s;
-  const auto start = std::chrono::steady_clock::now();
-  Evaluation e;
-  {
-    Progress bar("training", quiet);
-    options.progress = [&](int done, int of) {
-      const double pace =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / done;
-      bar.show(done, of, pace * (of - done),
-               networks[static_cast<std::size_t>((done - 1) % static_cast<int>(networks.size()))].name());
-    };
-    e = evaluate(profile, networks, o.model.batch, session.measure(), options);
-  }
-  Json out = json_header(session.fingerprint, profile.modelled());
-  out["model"] = o.model.model;
-  out["batch"] = o.model.batch;
-  out["recipe"] = o.model.recipe.word();
-  out["samples"] = networks.size();
-  out["sample_seed"] = o.sample_seed;
-  out["date"] = utc_now();
-  for (const MethodProfile& p : profiles) {
-    out["profiling"][p.method] = {{"time_s", p.summary.seconds},
-                                  {"fitting_time_s", p.summary.fitting_seconds},
-                                  {"points_measured", p.summary.measured},
-                                  {"points_reused", p.summary.reused}};
-  }
-  out.update(to_json(e));
-  if (!o.output.empty()) {
-    write_file(o.output + ".json", out.dump(1) + "\n");
-    write_file(o.output + ".csv", to_csv(e));
-  }
+void run_one(const Options& o, const Session& session, const EvaluationOptions& options, const Model& model) {
+  const EvaluationResult result = run_evaluation(session, model, options, o.common.quiet || o.common.json);
+  if (!o.output.empty()) write_evaluation(o.output, result);
   if (o.common.json) {
-    print_json(out);
+    print_json(result.json);
     return;
   }
-  fmt::print("{} at batch {}, {} random networks, on {}, meter {}{}\n\n", o.model.model, o.model.batch,
-             networks.size(), session.fingerprint.value("name", "?"), session.meter,
-             profile.modelled() ? " (modelled energy)" : "");
-  if (o.each || networks.size() <= 10) print_networks(e);
+  const Evaluation& e = result.evaluation;
+  fmt::print("{} at batch {}, {} random networks{}, on {}, meter {}{}\n\n", options.model.model,
+             options.model.batch, e.truth.size(), options.mode == MeasureMode::kReplay ? ", replayed" : "",
+             session.fingerprint.value("name", "?"), session.meter,
+             result.modelled ? " (modelled energy)" : "");
+  if (o.each || e.truth.size() <= 10) print_networks(e);
   print_summary(e);
-  for (const MethodProfile& p : profiles) {
+  for (const MethodProfile& p : result.profiles) {
     fmt::print("profiling for {}: {} ({} points measured, {} known)\n", p.method,
                duration_text(p.summary.seconds), p.summary.measured, p.summary.reused);
   }
   if (!o.output.empty()) fmt::print("raw points in {0}.json and {0}.csv\n", o.output);
+}
+
+void run(Options& o) {
+  EvaluationOptions options = o.evaluation;
+  if (!o.methods.empty()) options.methods = o.methods;
+  if (o.samples > 0) options.samples = o.samples;
+  options.mode = o.mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager;
+  if (options.model.model.empty() == o.suite.name.empty())
+    throw bad_input("name a MODEL to evaluate, or a suite with --suite paper");
+  if (!o.suite.name.empty()) {
+    for (const std::string& name : options.methods) method_behind(name);
+    o.suite.folder = o.output.empty() ? "suite" : o.output;
+    run_suite(open_session(o.common), o.suite, options, o.methods, o.samples,
+              o.common.quiet || o.common.json);
+    return;
+  }
+  const Model model = model_to_evaluate(options);
+  for (const char* ending : {".json", ".csv"}) {
+    if (!o.output.empty()) require_writable(o.output + ending);
+  }
+  const Session session = open_session(o.common);
+  if (options.mode == MeasureMode::kReplay && session.probe_mode() != MeasureMode::kReplay)
+    throw bad_input("a CPU has nothing to replay; leave --mode away");
+  run_one(o, session, options, model);
 }
 
 }  // namespace
@@ -136,21 +119,36 @@ void add_evaluate(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* verb =
       app.add_subcommand("evaluate", "How right are the estimates here: errors against real training");
-  add_model_options(*verb, o->model);
-  verb->add_option("--samples", o->samples, "Random networks to train")->check(CLI::Range(1, 100000));
-  verb->add_option("--passes", o->passes, "How often each network is trained, at least twice")
-      ->check(CLI::Range(2, 1000));
-  verb->add_option("--training-seconds", o->training_s,
-                   "After two passes, none is begun later than this; 0: no limit")
-      ->check(CLI::Range(0.0, 1e9));
-  verb->add_option("--sample-seed", o->sample_seed, "Seed of the random networks");
-  verb->add_option("--method", o->methods, "Methods to compare with the baselines")
+  EvaluationOptions& e = o->evaluation;
+  add_model_options(*verb, e.model);
+  verb->get_option("MODEL")->required(false);
+  verb->add_option("--suite", o->suite.name, "paper: every family of the paper, instead of one MODEL");
+  verb->add_option("--only", o->suite.only,
+                   "Of the suite, only these evaluations (cnn5-b256, cnn5-b256-replay)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("-o,--output", o->output, "Write raw points to OUTPUT.json and OUTPUT.csv");
+  verb->add_option("--seconds", o->suite.seconds, "Of the suite, begin no evaluation later than this")
+      ->check(CLI::Range(0.0, 1e9));
+  verb->add_option("--samples", o->samples, "Random networks to train (20, or what the suite says)")
+      ->check(CLI::Range(1, 100000));
+  verb->add_option("--mode", o->mode, "How they are trained: eager, or replay where the device can")
+      ->check(CLI::IsMember({"eager", "replay"}));
+  verb->add_option("--passes", e.passes, "How often each network is trained, at least twice")
+      ->check(CLI::Range(2, 1000));
+  verb->add_option("--training-seconds", e.training_s,
+                   "After two passes, none is begun later than this; 0: no limit")
+      ->check(CLI::Range(0.0, 1e9));
+  verb->add_option("--sample-seed", e.sample_seed, "Seed of the random networks");
+  verb->add_option(
+          "--method", o->methods,
+          "Methods to compare with the baselines: split, split-probe, split-exact, paper, neuralpower")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb->add_option("-o,--output", o->output,
+                   "Write raw points to OUTPUT.json and OUTPUT.csv; a folder with --suite");
   verb->add_flag("--each", o->each, "Show every network");
-  add_profiling_options(*verb, o->profiling);
-  add_recipe_options(*verb, o->model);
+  add_profiling_options(*verb, e.profiling);
+  add_recipe_options(*verb, e.model);
   add_worker_options(*verb, o->common);
   add_store_options(*verb, o->common);
   add_output_options(*verb, o->common);

@@ -9,6 +9,7 @@
 #include "common.h"
 #include "meter/open.h"
 #include "network/shape.h"
+#include "repeats.h"
 #include "run_command.h"
 #include "text.h"
 #include "verbs.h"
@@ -22,6 +23,8 @@ struct Options {
   double seconds = 5;
   double target_error = 0.01;
   std::string mode = "eager";
+  int repeat = 1;
+  int windows = 5;
   std::string output;
 };
 
@@ -56,6 +59,67 @@ void run_program(const Options& o, const std::vector<std::string>& command) {
   if (run.exit_status != 0) throw CLI::RuntimeError(run.exit_status);
 }
 
+std::string figures_text(const Measurement& m) {
+  return fmt::format("{} and {} per iteration", m.energy_j ? joules_text(*m.energy_j) : "energy unknown",
+                     seconds_text(m.time_s));
+}
+
+std::string scatter_text(const std::optional<double>& scatter) {
+  return scatter ? percent_text(*scatter) : "unknown";
+}
+
+Json scatter_json(const std::optional<double>& scatter) { return scatter ? Json(*scatter) : Json(nullptr); }
+
+Json repeats_json(const Options& o, const Network& network, const Repeats& repeats) {
+  Json out = to_json(median_of(repeats));
+  out["schema_version"] = kOutputSchemaVersion;
+  out["model"] = network.name();
+  out["batch"] = o.model.batch;
+  out["recipe"] = o.model.recipe.word();
+  out["energy_scatter"] = scatter_json(energy_scatter(repeats));
+  out["time_scatter"] = scatter_json(time_scatter(repeats));
+  for (const Repeat& repeat : repeats.all) {
+    Json one = to_json(repeat.measurement);
+    one["wall_s"] = repeat.wall_s;
+    out["repeats"].push_back(one);
+  }
+  return out;
+}
+
+void print_each(const Repeats& repeats) {
+  int number = 0;
+  for (const Repeat& repeat : repeats.all) {
+    const Measurement& m = repeat.measurement;
+    fmt::print("{:>3}: {}, standard error {} of energy, {} of time{}\n", ++number, figures_text(m),
+               percent_text(m.energy_error), percent_text(m.time_error), m.stable ? "" : ", not settled");
+  }
+}
+
+void print_repeats(const Options& o, const Network& network, const Repeats& repeats) {
+  const Measurement m = median_of(repeats);
+  if (o.repeat > 1) print_each(repeats);
+  fmt::print("{} at batch {}: {} ({}, meter {}{})\n", network.name(), o.model.batch, figures_text(m), m.mode,
+             m.meter, m.modelled ? ", modelled" : "");
+  if (o.repeat > 1) {
+    fmt::print("medians of {} measurements; scatter {} of energy, {} of time\n", repeats.all.size(),
+               scatter_text(energy_scatter(repeats)), scatter_text(time_scatter(repeats)));
+  }
+  fmt::print("standard error {} of energy, {} of time; {} windows, {} outliers, {} iterations\n",
+             percent_text(m.energy_error), percent_text(m.time_error), m.windows, m.outliers, m.iterations);
+  if (!m.note.empty()) fmt::print("note: {}\n", m.note);
+}
+
+void refuse_unsettled(const Options& o, const Repeats& repeats) {
+  std::size_t unsettled = 0;
+  for (const Repeat& repeat : repeats.all) unsettled += !repeat.measurement.stable;
+  if (unsettled == 0) return;
+  const std::string which =
+      o.repeat > 1 ? fmt::format("{} of {} measurements", unsettled, repeats.all.size()) : "the measurement";
+  throw Error(ErrorKind::kUnstable,
+              fmt::format("{} did not settle to {} within {}; give it more with --seconds", which,
+                          percent_text(o.target_error), duration_text(o.seconds)));
+}
+
 void run(const Options& o) {
   const Model model = load_model(o.model.model);
   infer_shapes(model.network, o.model.batch);
@@ -68,28 +132,15 @@ void run(const Options& o) {
   request.mode = o.mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager;
   request.budget_s = o.seconds;
   request.target_error = o.target_error;
-  request.min_windows = 5;
-  const Measurement m = worker.measure(request);
+  request.min_windows = o.windows;
+  const Repeats repeats = measure_repeatedly([&] { return worker.measure(request); }, o.repeat);
   if (o.common.json) {
-    Json out = to_json(m);
-    out["schema_version"] = kOutputSchemaVersion;
-    out["model"] = model.network.name();
-    out["batch"] = o.model.batch;
-    out["recipe"] = o.model.recipe.word();
-    print_json(out);
+    print_json(repeats_json(o, model.network, repeats));
   } else {
-    fmt::print("{} at batch {}: {} and {} per iteration ({}, meter {}{})\n", model.network.name(),
-               o.model.batch, m.energy_j ? joules_text(*m.energy_j) : "energy unknown",
-               seconds_text(m.time_s), m.mode, m.meter, m.modelled ? ", modelled" : "");
-    fmt::print("standard error {} of energy, {} of time; {} windows, {} outliers, {} iterations\n",
-               percent_text(m.energy_error), percent_text(m.time_error), m.windows, m.outliers, m.iterations);
-    if (!m.note.empty()) fmt::print("note: {}\n", m.note);
+    print_repeats(o, model.network, repeats);
   }
-  if (!m.stable) {
-    throw Error(ErrorKind::kUnstable,
-                fmt::format("the measurement did not settle to {} within {}; give it more with --seconds",
-                            percent_text(o.target_error), duration_text(o.seconds)));
-  }
+  if (repeats.ended) throw *repeats.ended;
+  refuse_unsettled(o, repeats);
 }
 
 }  // namespace
@@ -104,6 +155,10 @@ void add_measure(CLI::App& app, const std::vector<std::string>& command) {
       ->check(CLI::Range(1e-4, 0.5));
   verb->add_option("--mode", o->mode, "eager, or replay where the device can")
       ->check(CLI::IsMember({"eager", "replay"}));
+  verb->add_option("--repeat", o->repeat, "Measure so many times, and tell how far they scatter")
+      ->check(CLI::Range(1, 1000));
+  // One has no scatter to tell its error from; very many could take longer than a worker is waited for.
+  verb->add_option("--windows", o->windows, "Least windows of one measurement")->check(CLI::Range(2, 50));
   verb->add_option("-o,--output", o->output, "With -- COMMAND: write the figures to this file, as JSON");
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);

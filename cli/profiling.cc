@@ -133,6 +133,25 @@ CheckOptions checking(const Session& session, const ModelOptions& m, const Profi
   return c;
 }
 
+// A run that found everything measured says nothing of what that took.
+void remember_effort(DeviceProfile& profile, const std::string& family, MethodProfile& result) {
+  const std::string name = "profiling/" + result.method + "/" + family;
+  if (const auto earlier = profile.store().fact(profile.device(), profile.recipe(), name)) {
+    const JsonReader r(*earlier, name);
+    result.all_seconds = r.number("time_s");
+    result.all_fitting_seconds = r.number("fitting_time_s");
+    result.all_points = static_cast<int>(r.integer("points"));
+  }
+  if (result.summary.measured == 0 && result.all_points > 0) return;
+  result.all_seconds += result.summary.seconds;
+  result.all_fitting_seconds += result.summary.fitting_seconds;
+  result.all_points += result.summary.measured;
+  profile.store().put_fact(profile.device(), profile.recipe(), name,
+                           {{"time_s", result.all_seconds},
+                            {"fitting_time_s", result.all_fitting_seconds},
+                            {"points", result.all_points}});
+}
+
 MethodProfile profile_method(const Session& session, DeviceProfile& profile, const Model& model,
                              const ModelOptions& m, const ProfilingOptions& options, const Method& method,
                              bool quiet) {
@@ -164,12 +183,13 @@ MethodProfile profile_method(const Session& session, DeviceProfile& profile, con
       }
     };
   }
-  MethodProfile result{method.name, run_profile(profile, plans, session.measure(), p)};
+  MethodProfile result{method.name, run_profile(profile, plans, session.measure(), p), 0, 0, 0};
   while (check.measure_next()) {
     bar.show(check.trainings_done(), check.trainings(), 0, "whole networks");
   }
   check.learn();
   result.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  remember_effort(profile, family_of(model.network, m.batch), result);
   return result;
 }
 

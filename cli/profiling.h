@@ -34,6 +34,10 @@ ProfileOptions measuring_whole(const Session& session, const ModelOptions& model
 struct MethodProfile {
   std::string method;
   ProfileSummary summary;
+  // With earlier runs for the same family and batch, as the store remembers them.
+  double all_seconds = 0;
+  double all_fitting_seconds = 0;
+  int all_points = 0;
 };
 
 // Idle power matters where the device can wait for the host.

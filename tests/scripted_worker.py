@@ -3,6 +3,7 @@
 
 ok          answers everything
 slow        takes 20 ms for every measurement
+drifts      every measurement costs a tenth more than the one before
 dies:N      ends in the middle of measurement N
 garbage:N   answers measurement N with a line that is no JSON
 nan:N       answers measurement N with figures that cannot be
@@ -33,16 +34,18 @@ def width(node):
     return max([node[k] for k in ("out_channels", "out_features", "hidden_size", "dim") if k in node], default=0)
 
 
-def measured(params, most_channels, replays):
+def measured(params, most_channels, replays, drift=0):
     nodes = params["network"]["nodes"]
     if max(map(width, nodes)) > most_channels:
         return {"error": {"kind": "out_of_memory", "message": "does not fit the imaginary device"}}
-    cost = 1 + sum(width(node) for node in nodes) * params["batch"]
+    cost = (1 + sum(width(node) for node in nodes) * params["batch"]) * (1 + drift)
     mode = "replay" if replays and params["mode"] == "replay" else "eager"
     cost *= PHASES[params.get("phase", "iteration")] * (0.5 if mode == "replay" else 1)
-    return {"result": {"energy_j": 1e-4 * cost, "time_s": 1e-5 * cost, "energy_error": 0.001, "time_error": 0.001,
-                       "windows": 5, "outliers": 0, "iterations": 50, "stable": True, "modelled": True,
-                       "meter": "imaginary", "mode": mode, "note": "" if mode == params["mode"] else "capture failed"}}
+    return {"result": {"energy_j": 1e-4 * cost if params.get("energy", True) else None, "time_s": 1e-5 * cost,
+                       "energy_error": 0.001, "time_error": 0.001, "host_s": 2e-6 * len(nodes) if replays else None,
+                       "windows": params["min_windows"], "outliers": 0, "iterations": 50, "stable": True,
+                       "modelled": True, "meter": "imaginary", "mode": mode,
+                       "note": "" if mode == params["mode"] else "capture failed"}}
 
 
 def misbehave(mode):
@@ -55,7 +58,7 @@ def misbehave(mode):
     return {"result": {"energy_j": -1, "time_s": 0}}
 
 
-def answer(verb, params, mode, number, failing):
+def answer(verb, params, mode, number, failing, count):
     if verb == "hello":
         return {"result": {"protocol": 1, "worker": "scripted", "version": "1", "framework": "none"}}
     if verb == "detect" and mode == "no-device":
@@ -74,7 +77,8 @@ def answer(verb, params, mode, number, failing):
         time.sleep(0.02)
     if failing and mode != "small":
         return misbehave(mode)
-    return measured(params, number if mode == "small" else 1 << 30, mode == "cuda")
+    return measured(params, number if mode == "small" else 1 << 30, mode == "cuda",
+                    0.1 * count if mode == "drifts" else 0)
 
 
 def main():
@@ -92,7 +96,7 @@ def main():
         if failing and mode == "garbage":
             print("Loading libraries... done", flush=True)
             continue
-        reply = answer(request["verb"], request.get("params", {}), mode, number, failing)
+        reply = answer(request["verb"], request.get("params", {}), mode, number, failing, count)
         print(json.dumps({"id": request["id"], "ok": "result" in reply, **reply}), flush=True)
 
 

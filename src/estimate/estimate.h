@@ -44,7 +44,11 @@ struct Estimate {
   Interval time_s;            // per iteration
   double fixed_energy_j = 0;  // of an iteration without any layer, part of energy_j
   double fixed_time_s = 0;
-  double host_time_s = 0;  // host issue time per iteration, 0 on one clock
+  // On two clocks: what the device itself does, what the host takes to issue it, what is drawn while waiting.
+  double device_energy_j = 0;
+  double device_time_s = 0;
+  double host_time_s = 0;
+  double idle_power_w = 0;
   Regime regime = Regime::kSingle;
   bool modelled = false;
   double composition_factor = 1;  // on energies, learned from whole networks; layers carry it already
@@ -60,7 +64,9 @@ struct Method {
   bool learns_composition;
   std::vector<SurfacePlan> (*plans)(const std::vector<Layer>& layers);
   // All surfaces of plans() must have points in the profile. `family` as family_of() tells it.
-  Estimate (*estimate)(DeviceProfile& profile, const std::vector<Layer>& layers, const std::string& family);
+  // `mode`: how the network will be trained, eagerly or by replaying captured steps.
+  Estimate (*estimate)(DeviceProfile& profile, const std::vector<Layer>& layers, const std::string& family,
+                       MeasureMode mode);
 };
 const std::vector<Method>& methods();
 // Throws Error{kBadInput} that lists the known ones.
@@ -73,7 +79,7 @@ std::vector<std::string> missing_surfaces(DeviceProfile& profile, const Method& 
 // The whole way: layers, surfaces, sum, and the composition error learned for this family of networks.
 // Throws Error{kNotProfiled} that lists every missing kind.
 Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
-                          std::int64_t batch);
+                          std::int64_t batch, MeasureMode mode = MeasureMode::kEager);
 
 // What composition errors are kept by: the network's name up to its parameters, and the batch ("cnn5@b10").
 std::string family_of(const Network& network, std::int64_t batch);

@@ -25,7 +25,7 @@ std::string family_of(const Network& network, std::int64_t batch) {
 }
 
 Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
-                          std::int64_t batch) {
+                          std::int64_t batch, MeasureMode mode) {
   const std::vector<Layer> layers = parse_layers(network, batch);
   const std::vector<std::string> missing = missing_surfaces(profile, method, layers);
   if (!missing.empty()) {
@@ -35,10 +35,16 @@ Estimate estimate_network(DeviceProfile& profile, const Method& method, const Ne
                 "these kinds of layers were not profiled on this device yet:" + list);
   }
   const std::string family = family_of(network, batch);
-  Estimate e = method.estimate(profile, layers, family);
+  Estimate e = method.estimate(profile, layers, family, mode);
   if (!method.learns_composition) return e;
-  const CompositionError energy = composition_of(profile, method.name, family, Part::kEnergy);
-  const CompositionError time = composition_of(profile, method.name, family, Part::kTime);
+  CompositionError energy = composition_of(profile, method.name, family, Part::kEnergy);
+  CompositionError time = composition_of(profile, method.name, family, Part::kTime);
+  if (mode == MeasureMode::kReplay && e.regime != Regime::kSingle) {
+    // Its parts carry their factors already; what is left of them is their spread.
+    energy = composition_of(profile, method.name, family, Part::kDeviceEnergy);
+    time = composition_of(profile, method.name, family, Part::kDeviceTime);
+    energy.log_bias = time.log_bias = 0;
+  }
   e.energy_j = with_composition(e.energy_j, energy);
   e.time_s = with_composition(e.time_s, time);
   e.composition_factor = std::exp(energy.log_bias);

@@ -53,7 +53,8 @@ TEST_F(EstimateTest, ANoiselessAdditiveDeviceIsRecovered) {
   for (const char* model : {"lenet5", "cnn5", "har", "lstm", "transformer", "resnet18-cifar"}) {
     profile(model);
     for (const Network& network : some_networks(model, 10)) {
-      const Estimate e = find_method("split").estimate(profile_, parse_layers(network, 4), "any");
+      const Estimate e =
+          find_method("split").estimate(profile_, parse_layers(network, 4), "any", MeasureMode::kEager);
       EXPECT_NEAR(e.energy_j.value / truth_j(network), 1, 1e-6) << network.name();
       EXPECT_LT(e.energy_j.high / e.energy_j.low, 1.2) << network.name();
     }
@@ -62,8 +63,8 @@ TEST_F(EstimateTest, ANoiselessAdditiveDeviceIsRecovered) {
 
 TEST_F(EstimateTest, IsTheSumOfItsLayers) {
   profile("cnn5");
-  const Estimate e =
-      find_method("split").estimate(profile_, parse_layers(build(parse_zoo("cnn5:c2=20")), 4), "any");
+  const Estimate e = find_method("split").estimate(profile_, parse_layers(build(parse_zoo("cnn5:c2=20")), 4),
+                                                   "any", MeasureMode::kEager);
   double sum = e.fixed_energy_j;
   for (const LayerEstimate& l : e.layers) sum += l.energy_j.value;
   EXPECT_NEAR(sum / e.energy_j.value, 1, 1e-12);
@@ -212,7 +213,7 @@ TEST_F(EstimateTest, StagesMeasuredApartOverestimate) {
   const auto layers = parse_layers(build(parse_zoo("lenet5")), 4);
   const Method& method = find_method("neuralpower");
   run_profile(profile_, method.plans(layers), [this](const MeasureRequest& r) { return device_(r); }, {});
-  const Estimate e = method.estimate(profile_, layers, "any");
+  const Estimate e = method.estimate(profile_, layers, "any", MeasureMode::kEager);
   // This device does a whole iteration for each stage.
   const double each = truth_j(build(parse_zoo("lenet5"))) + 4 * device_.fixed_s * device_.watts;
   EXPECT_NEAR(e.energy_j.value / (3 * each), 1, 1e-3);

@@ -66,16 +66,22 @@ void add_layers(Estimate& e, DeviceProfile& profile, const std::vector<Layer>& l
 }
 
 // docs/concepts.md: G = sum g, D = sum d, H = h0 + sum h; T from G and H; E = D + P_idle (T - G).
-Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers, const std::string& family) {
+Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers, const std::string& family,
+                        MeasureMode mode) {
   SplitParts parts = split_parts(profile, layers);
   const SplitFactors factors = split_factors(profile, family);
   apply(factors, parts);
-  const Composed whole = compose(parts, profile.idle_power_w().value_or(0));
+  // Nobody issues what is replayed.
+  if (mode == MeasureMode::kReplay) parts.host_s = parts.host_s_variance = 0;
   Estimate e;
+  e.idle_power_w = profile.idle_power_w().value_or(0);
+  const Composed whole = compose(parts, e.idle_power_w);
   e.method = "split";
   e.modelled = profile.modelled();
   if (parts.two_clocks) {
     e.host_time_s = parts.host_s;
+    e.device_time_s = parts.device_s;
+    e.device_energy_j = parts.device_j;
     e.regime = parts.host_s > parts.device_s ? Regime::kHost : Regime::kDevice;
     // What no layer's own work accounts for: the device waits, at idle power.
     e.fixed_time_s = whole.time_s - parts.device_s;
@@ -98,7 +104,7 @@ Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers
 
 // NeuralPower's way: forward, backward and update, each measured by itself, added up over layers.
 Estimate estimate_neuralpower(DeviceProfile& profile, const std::vector<Layer>& layers,
-                              const std::string& /*family*/) {
+                              const std::string& /*family*/, MeasureMode /*mode*/) {
   const std::vector<SurfacePlan> plans = neuralpower_plans(layers);
   profile.add_plans(plans);
   const auto surface_of = surface_map(plans);
@@ -144,7 +150,7 @@ Estimate estimate_neuralpower(DeviceProfile& profile, const std::vector<Layer>& 
 
 // Equation 4 of the paper.
 Estimate estimate_paper(DeviceProfile& profile, const std::vector<Layer>& layers,
-                        const std::string& /*family*/) {
+                        const std::string& /*family*/, MeasureMode /*mode*/) {
   const std::vector<SurfacePlan> plans = paper_plans(layers);
   profile.add_plans(plans);
   std::map<std::string, std::string> surface_of = surface_map(plans);

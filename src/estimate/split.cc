@@ -6,8 +6,8 @@
 namespace ampere {
 namespace {
 
-// Of the norm that joins both times; 2 would be two independent workers, infinity a perfect overlap.
-constexpr double kOverlap = 4;
+// Of the norm that joins both times; infinity would be a perfect overlap.
+constexpr double kOverlap = 8;
 
 // How far the sum of host times may be off a network that nobody has trained.
 constexpr double kHostUnknown = 0.25;

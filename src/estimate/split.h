@@ -28,9 +28,8 @@ struct SplitFactors {
 SplitFactors split_factors(DeviceProfile& profile, const std::string& family);
 void apply(const SplitFactors& factors, SplitParts& parts);
 
-// Time of an iteration in which a device that needs `device_s` is issued its work in `host_s`. Neither
-// waits for the other all the time, but they do not overlap perfectly either: close to balance an iteration
-// takes longer than the longer of the two.
+// Time of an iteration in which a device that needs `device_s` is issued its work in `host_s`: the longer of
+// the two, and close to balance a little more, since now one and now the other is late.
 double overlapped(double device_s, double host_s);
 // The host time that makes an iteration take `time_s`; 0 when the device alone takes as long.
 double host_behind(double time_s, double device_s);

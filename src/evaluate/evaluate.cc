@@ -1,5 +1,6 @@
 #include "evaluate/evaluate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -10,8 +11,9 @@
 namespace ampere {
 namespace {
 
-std::string truth_key(int pass, const Network& network, std::int64_t batch) {
-  return whole_key("truth" + std::to_string(pass + 1), network, batch);
+std::string truth_key(MeasureMode mode, int pass, const Network& network, std::int64_t batch) {
+  const std::string prefix = mode == MeasureMode::kReplay ? "truth-replay" : "truth";
+  return whole_key(prefix + std::to_string(pass + 1), network, batch);
 }
 
 // passes[k][i]: network i in pass k.
@@ -19,6 +21,8 @@ using Passes = std::vector<std::vector<Measurement>>;
 
 Passes train_all(DeviceProfile& profile, const std::vector<Network>& networks, std::int64_t batch,
                  const Measure& measure, const EvaluateOptions& options) {
+  ProfileOptions training = options.measuring;
+  training.mode = options.mode;
   const auto start = std::chrono::steady_clock::now();
   const auto out_of_time = [&] {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
@@ -28,15 +32,15 @@ Passes train_all(DeviceProfile& profile, const std::vector<Network>& networks, s
   const int of = options.passes * static_cast<int>(networks.size());
   int done = 0;
   for (int pass = 0; pass < options.passes; ++pass) {
-    const bool known = !networks.empty() && !profile.points(truth_key(pass, networks.back(), batch)).empty();
+    const bool known =
+        !networks.empty() && !profile.points(truth_key(options.mode, pass, networks.back(), batch)).empty();
     if (pass >= 2 && !known && out_of_time()) break;
     passes.emplace_back();
     for (const Network& network : networks) {
-      const std::string key = truth_key(pass, network, batch);
+      const std::string key = truth_key(options.mode, pass, network, batch);
       const auto& seen = profile.points(key);
-      passes.back().push_back(seen.empty()
-                                  ? measure_whole(profile, key, network, batch, measure, options.measuring)
-                                  : seen.back().measurement);
+      passes.back().push_back(seen.empty() ? measure_whole(profile, key, network, batch, measure, training)
+                                           : seen.back().measurement);
       if (options.progress) options.progress(++done, of);
     }
   }
@@ -70,16 +74,21 @@ TruthPoint truth_of(const Network& network, std::int64_t batch, const Passes& pa
 }
 
 MethodPoint estimate_one(DeviceProfile& profile, const std::string& name, const Network& network,
-                         std::int64_t batch, const Measure& measure, const EvaluateOptions& options,
-                         double& probe_seconds) {
+                         const TruthPoint& truth, std::int64_t batch, const Measure& measure,
+                         const EvaluateOptions& options, double& probe_seconds) {
   profile.use_probes(name == kProbing ? Probes::kTimes : name == kExact ? Probes::kEnergies : Probes::kNone);
   if (name == kProbing || name == kExact) {
     ProbeOptions probing = options.probing;
     probing.energy = name == kExact;
     probe_seconds += probe_layers(profile, parse_layers(network, batch), measure, probing).seconds;
   }
-  const Estimate e = estimate_network(profile, method_behind(name), network, batch);
-  return {e.energy_j.value, e.energy_j, e.time_s.value};
+  const Estimate e = estimate_network(profile, method_behind(name), network, batch, options.mode);
+  MethodPoint point{e.energy_j.value, e.energy_j, e.time_s.value, 0};
+  if (e.regime != Regime::kSingle && options.mode == MeasureMode::kEager) {
+    point.energy_at_true_time_j =
+        e.device_energy_j + e.idle_power_w * std::max(0.0, truth.time_s - e.device_time_s);
+  }
+  return point;
 }
 
 }  // namespace
@@ -105,8 +114,10 @@ Evaluation evaluate(DeviceProfile& profile, const std::vector<Network>& networks
   for (const std::string& name : options.methods) {
     std::vector<MethodPoint> points;
     double probe_seconds = 0;
-    for (const Network& network : networks)
-      points.push_back(estimate_one(profile, name, network, batch, measure, options, probe_seconds));
+    for (std::size_t i = 0; i < networks.size(); ++i) {
+      points.push_back(
+          estimate_one(profile, name, networks[i], result.truth[i], batch, measure, options, probe_seconds));
+    }
     result.methods.push_back(judge(name, std::move(points), result.truth));
     result.methods.back().probe_s = probe_seconds;
   }

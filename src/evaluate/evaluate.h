@@ -17,6 +17,7 @@ struct EvaluateOptions {
   // Names of methods(), and two ways of `split` that measure layers of each network while estimating it:
   // "split-probe" (their times) and "split-exact" (their energies too).
   std::vector<std::string> methods = {"split", "paper"};
+  MeasureMode mode = MeasureMode::kEager;          // how networks are trained
   int passes = 2;                                  // trainings of each network, at least 2
   double seconds = 0;                              // after which no further pass is begun; 0: all are made
   std::function<void(int done, int of)> progress;  // trainings done

@@ -44,9 +44,12 @@ TEST(Sample, EndsWhenTheFamilyHasNoMore) {
 TEST(Judge, FiguresAreThoseOfTheErrors) {
   std::vector<TruthPoint> truth(4);
   for (TruthPoint& t : truth) t.energy_j = 100, t.time_s = 1;
-  const MethodResult r = judge(
-      "x", {{110, Interval{110, 90, 130}, 1.5}, {90, Interval{90, 80, 95}, 0.5}, {100, {}, 1}, {120, {}, 1}},
-      truth);
+  const MethodResult r = judge("x",
+                               {{110, Interval{110, 90, 130}, 1.5, 0},
+                                {90, Interval{90, 80, 95}, 0.5, 0},
+                                {100, {}, 1, 0},
+                                {120, {}, 1, 0}},
+                               truth);
   EXPECT_NEAR(r.mape, 0.10, 1e-12);
   EXPECT_NEAR(r.median, 0.10, 1e-12);
   EXPECT_NEAR(r.bias, 0.05, 1e-12);

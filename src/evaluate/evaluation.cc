@@ -35,7 +35,7 @@ MethodResult fit_baseline(const std::string& name, const std::vector<TruthPoint>
   const Eigen::VectorXd k =
       nonnegative_least_squares(relative, Eigen::VectorXd::Ones(n)).cwiseQuotient(scale);
   std::vector<MethodPoint> points;
-  for (Eigen::Index i = 0; i < n; ++i) points.push_back({terms.row(i).dot(k), std::nullopt, 0});
+  for (Eigen::Index i = 0; i < n; ++i) points.push_back({terms.row(i).dot(k), std::nullopt, 0, 0});
   return judge(name, std::move(points), truth);
 }
 
@@ -46,12 +46,16 @@ MethodResult judge(std::string name, std::vector<MethodPoint> points, const std:
   r.name = std::move(name);
   std::vector<double> errors;
   double time_sum = 0;
+  double given_time_sum = 0;
   int inside = 0, intervals = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double off = points[i].energy_j / truth[i].energy_j - 1;
     errors.push_back(std::abs(off));
     r.bias += off;
     if (points[i].time_s > 0) time_sum += std::abs(points[i].time_s / truth[i].time_s - 1);
+    if (points[i].energy_at_true_time_j > 0) {
+      given_time_sum += std::abs(points[i].energy_at_true_time_j / truth[i].energy_j - 1);
+    }
     if (points[i].interval) {
       ++intervals;
       if (truth[i].energy_j >= points[i].interval->low && truth[i].energy_j <= points[i].interval->high)
@@ -62,6 +66,7 @@ MethodResult judge(std::string name, std::vector<MethodPoint> points, const std:
   for (double e : errors) r.mape += e / n;
   r.bias /= n;
   r.time_mape = time_sum / n;
+  if (given_time_sum > 0) r.mape_at_true_time = given_time_sum / n;
   r.median = quantile(errors, 0.5);
   r.p95 = quantile(errors, 0.95);
   if (intervals > 0) r.coverage = static_cast<double>(inside) / intervals;
@@ -108,6 +113,7 @@ Json to_json(const Evaluation& e) {
                        {"bias", m.bias},
                        {"time_mape", m.time_mape > 0 ? Json(m.time_mape) : Json(nullptr)},
                        {"coverage", m.coverage ? Json(*m.coverage) : Json(nullptr)}};
+    if (m.mape_at_true_time) methods[m.name]["mape_at_true_time"] = *m.mape_at_true_time;
     if (m.probe_s > 0) methods[m.name]["probe_time_s"] = m.probe_s;
   }
   Json networks = Json::array();

@@ -25,6 +25,9 @@ struct MethodPoint {
   double energy_j = 0;
   std::optional<Interval> interval;
   double time_s = 0;  // 0: the method does not tell
+  // What it would have said had it known the time that the iteration really took; 0: the same. On a host that
+  // wavers this tells the method's own error from the host's.
+  double energy_at_true_time_j = 0;
 };
 
 struct MethodResult {
@@ -32,8 +35,9 @@ struct MethodResult {
   double mape = 0;  // mean absolute error over truth, a fraction
   double median = 0;
   double p95 = 0;
-  double bias = 0;                  // mean signed error
-  double time_mape = 0;             // 0 when the method does not tell time
+  double bias = 0;       // mean signed error
+  double time_mape = 0;  // 0 when the method does not tell time
+  std::optional<double> mape_at_true_time;
   std::optional<double> coverage;   // share of truths inside the 95% interval
   double probe_s = 0;               // spent on probing all networks, where the method probes
   std::vector<MethodPoint> points;  // one per truth

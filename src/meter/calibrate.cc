@@ -6,7 +6,8 @@ namespace ampere {
 
 Watts calibrate_cpu_watts(Meter& real, Meter& cpu, const Work& burn, const WindowOptions& options) {
   if (real.info().modelled)
-    throw bad_input("calibration needs a real meter, " + real.info().name + " is modelled");
+    throw bad_input("calibration needs a real meter, and " + real.info().name +
+                    " is modelled; ampere detect lists those that measure");
   Seconds cpu_time;
   double iterations = 0;
   // CPU time is taken over the work alone: reading the real meter may burn some too.

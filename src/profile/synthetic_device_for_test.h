@@ -52,7 +52,7 @@ struct SyntheticDevice {
       m.time_s = std::max(m.time_s, 1e-9);
       m.host_s = host_fixed_s + layers * host_per_layer_s;
       if (m.mode == "eager") {
-        m.time_s = std::pow(std::pow(device, 4) + std::pow(*m.host_s, 4), 0.25);
+        m.time_s = std::pow(std::pow(device, 8) + std::pow(*m.host_s, 8), 0.125);
         joules += idle_w * (m.time_s - device);
       }
     }

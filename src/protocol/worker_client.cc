@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "protocol/process.h"
+#include "protocol/recording.h"
 
 namespace ampere {
 namespace {
@@ -47,7 +48,9 @@ std::string excerpt(const std::string& line) {
 
 }  // namespace
 
-WorkerClient::WorkerClient(WorkerOptions options) : options_(std::move(options)) {}
+WorkerClient::WorkerClient(WorkerOptions options) : options_(std::move(options)) {
+  if (!options_.record.empty()) recording_ = std::make_unique<Recording>(options_.record);
+}
 WorkerClient::~WorkerClient() = default;
 
 void WorkerClient::fail(const std::string& task, const std::string& what, const std::string& advice) {
@@ -128,6 +131,7 @@ Json WorkerClient::exchange(const std::string& verb, const std::string& task, co
   } catch (const Error& e) {
     fail(task, std::string("answered nonsense (") + e.what() + "): " + excerpt(line), kSpeaksNonsense);
   }
+  if (recording_) recording_->add(request, response);
   if (response.error)
     throw Error(response.error->kind(), std::string("the worker says: ") + response.error->what());
   return std::move(response.result);

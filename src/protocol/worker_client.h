@@ -12,6 +12,7 @@
 namespace ampere {
 
 class Process;
+class Recording;
 
 struct WorkerOptions {
   std::string command;         // a shell command line: "ampere-worker", "ssh jetson ampere-worker"
@@ -19,6 +20,7 @@ struct WorkerOptions {
   double reply_seconds = 60;   // for requests that say nothing of their own length
   double measure_margin = 60;  // on top of a measurement's budget: building the network, warming up
   int max_failures = 3;        // failures in a row after which it is not started again
+  std::string record;          // file that every request and its answer is appended to; empty: none
   // Gets what the worker writes to its standard error, as it comes; nothing is passed on without it.
   std::function<void(std::string_view)> on_stderr;
 };
@@ -27,6 +29,7 @@ struct WorkerOptions {
 // the next one starts it anew; an error it reports is thrown with its kind, and it lives on.
 class WorkerClient {
  public:
+  // Throws Error{kBadInput} when there is no writing to options.record.
   explicit WorkerClient(WorkerOptions options);
   ~WorkerClient();
 
@@ -52,6 +55,7 @@ class WorkerClient {
 
   WorkerOptions options_;
   std::unique_ptr<Process> process_;
+  std::unique_ptr<Recording> recording_;
   std::int64_t next_id_ = 1;
   int failures_ = 0;
 };

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <vector>
 
 #include "protocol/process.h"
 
@@ -56,6 +59,32 @@ TEST(WorkerClient, AnswersComeBack) {
   EXPECT_GT(once.energy_j.value(), 0);
   EXPECT_EQ(once.mode, "eager");
   EXPECT_EQ(worker.measure(small_request()).energy_j, once.energy_j);
+}
+
+std::vector<Json> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<Json> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(parse_json(line, path));
+  return lines;
+}
+
+TEST(WorkerClient, KeepsTheConversationWhereAsked) {
+  const std::string path = testing::TempDir() + "ampere_recording.jsonl";
+  std::remove(path.c_str());
+  WorkerOptions options = fake("ok");
+  options.record = path;
+  const Measurement measured = WorkerClient(options).measure(small_request());
+  options = fake("error");
+  options.record = path;
+  EXPECT_THROW(WorkerClient(options).measure(small_request()), Error);
+  const std::vector<Json> lines = lines_of(path);
+  ASSERT_EQ(lines.size(), 4U);  // hello and measure, twice
+  EXPECT_EQ(lines[1].at("request"), Json({{"verb", "measure"}, {"params", to_json(small_request())}}));
+  EXPECT_EQ(measurement_from_json(lines[1].at("result")).energy_j, measured.energy_j);
+  EXPECT_EQ(lines[3].at("request"), lines[1].at("request"));
+  EXPECT_EQ(lines[3].at("error").at("kind"), "out_of_memory");
+  options.record = "/nowhere/log";
+  EXPECT_THAT(failure_of([&] { WorkerClient client(options); }).message, HasSubstr("AMPERE_RECORD"));
 }
 
 TEST(WorkerClient, TakesItsTimeAndMayTalkToStandardError) {

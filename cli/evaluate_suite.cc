@@ -1,0 +1,87 @@
+// ampere evaluate --suite: every family of the paper by one command. What was measured is in the store, so a
+// run that was ended goes on where it was; what was finished is in the folder, and the tables show it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/error.h"
+#include "evaluate/suite.h"
+#include "evaluation.h"
+
+namespace ampere {
+namespace {
+
+// Slow ones, and those that only compare, are left to where their figures are asked for: eager training with
+// the framework's defaults.
+std::vector<std::string> methods_for(const SuiteRun& run, bool accelerator) {
+  if (!accelerator) return {"split", "paper", "neuralpower"};
+  if (run.autotune) return {"split", "split-probe"};
+  if (run.mode == MeasureMode::kReplay) return {"split", "split-probe", "split-exact"};
+  return {"split", "split-probe", "paper", "neuralpower"};
+}
+
+std::vector<SuiteRun> chosen(std::vector<SuiteRun> runs, const std::vector<std::string>& only) {
+  if (only.empty()) return runs;
+  std::string known;
+  for (const SuiteRun& run : runs) known += (known.empty() ? "" : ", ") + run.name();
+  for (const std::string& name : only) {
+    if (std::none_of(runs.begin(), runs.end(), [&](const SuiteRun& r) { return r.name() == name; }))
+      throw bad_input("the suite has no run \"" + name + "\" (known: " + known + ")");
+  }
+  runs.erase(std::remove_if(runs.begin(), runs.end(),
+                            [&](const SuiteRun& r) {
+                              return std::find(only.begin(), only.end(), r.name()) == only.end();
+                            }),
+             runs.end());
+  return runs;
+}
+
+}  // namespace
+
+void run_suite(const Session& session, const SuiteOptions& suite, EvaluationOptions options,
+               const std::vector<std::string>& methods_given, int samples_given, bool quiet) {
+  const bool accelerator = session.probe_mode() == MeasureMode::kReplay;
+  const std::vector<SuiteRun> all = suite_runs(suite_entries(suite.name), accelerator);
+  const std::vector<SuiteRun> runs = chosen(all, suite.only);
+  std::filesystem::create_directories(suite.folder);
+  require_writable(suite.folder + "/suite.md");
+  const auto start = std::chrono::steady_clock::now();
+  int left = 0;
+  for (const SuiteRun& run : runs) {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    if (suite.seconds > 0 && taken.count() > suite.seconds) {
+      ++left;
+      continue;
+    }
+    if (!quiet) warn(fmt::format("{} ({} s so far)", run.name(), std::lround(taken.count())));
+    options.model.model = run.entry.model;
+    options.model.batch = run.entry.batch;
+    options.model.recipe.autotune = run.autotune;
+    options.mode = run.mode;
+    options.samples = samples_given > 0 ? samples_given : run.entry.samples;
+    options.methods = methods_given.empty() ? methods_for(run, accelerator) : methods_given;
+    const EvaluationResult result = run_evaluation(session, model_to_evaluate(options), options, quiet);
+    write_evaluation(suite.folder + "/" + run.name(), result);
+  }
+  std::vector<Json> done;
+  for (const SuiteRun& run : all) {
+    const std::string path = suite.folder + "/" + run.name() + ".json";
+    if (std::filesystem::exists(path)) done.push_back(read_json_file(path));
+  }
+  std::string report;
+  try {
+    report = suite_report(done);
+  } catch (const Json::exception& e) {
+    throw bad_input(suite.folder + ": a file there is not an evaluation of this program (" + e.what() + ")");
+  }
+  write_file(suite.folder + "/suite.md", report);
+  fmt::print("{}", report);
+  if (left > 0) {
+    warn(fmt::format("{} of {} evaluations were not begun in {} s; the same command goes on with them", left,
+                     runs.size(), std::lround(suite.seconds)));
+  }
+}
+
+}  // namespace ampere
