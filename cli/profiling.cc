@@ -104,8 +104,10 @@ ProfileOptions measuring(const Session& session, const ModelOptions& model, cons
   p.guided.max_points_2d = or_else(options.points_2d, 48);
   p.guided.stop_deviation = options.target_deviation > 0 ? options.target_deviation : 0.02;
   p.guided_energy = p.guided;
-  p.guided_energy.max_points_1d = or_else(options.energy_points_1d, 5);
-  p.guided_energy.max_points_2d = or_else(options.energy_points_2d, 14);
+  p.guided_energy.min_points_1d = 6;
+  p.guided_energy.min_points_2d = 14;
+  p.guided_energy.max_points_1d = or_else(options.energy_points_1d, 8);
+  p.guided_energy.max_points_2d = or_else(options.energy_points_2d, 20);
   return p;
 }
 

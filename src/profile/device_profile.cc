@@ -184,8 +184,7 @@ const PowerModel& DeviceProfile::power(const std::string& key) {
   if (seen.empty())
     throw Error(ErrorKind::kNotProfiled, "no energy was measured for " + key + "; run ampere profile");
   const auto start = std::chrono::steady_clock::now();
-  auto fitted =
-      std::make_unique<PowerModel>(seen, p.kind.surface, CostPolynomial(p.kind, hands_gradient_down(p.role)));
+  auto fitted = std::make_unique<PowerModel>(seen, CostPolynomial(p.kind, hands_gradient_down(p.role)));
   for (const PowerObservation& o : probed) fitted->know(o);
   fitting_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return *(powers_[key] = std::move(fitted));

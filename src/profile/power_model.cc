@@ -1,77 +1,88 @@
 #include "profile/power_model.h"
 
+#include <algorithm>
 #include <cmath>
-
-#include "profile/nnls.h"
 
 namespace ampere {
 namespace {
 
 // How well energy comes again at the same place.
 constexpr double kRepeatability = 0.01;
-
-SurfaceOptions residual_options() {
-  SurfaceOptions options = default_surface_options();
-  options.physical_mean = false;
-  return options;
-}
+constexpr int kFeatures = 3;
 
 }  // namespace
 
-PowerModel::PowerModel(const std::vector<PowerObservation>& observations, Surface surface,
-                       const CostPolynomial& cost)
+PowerModel::PowerModel(const std::vector<PowerObservation>& observations, const CostPolynomial& cost)
     : cost_(cost) {
   const auto n = static_cast<Eigen::Index>(observations.size());
-  Eigen::MatrixXd terms(n, 3);
+  std::vector<Channels> places;
+  Eigen::VectorXd times(n);
+  GpData data;
+  data.y.resize(n);
+  data.noise_weights.resize(n);
   for (Eigen::Index i = 0; i < n; ++i) {
     const PowerObservation& o = observations[static_cast<std::size_t>(i)];
-    terms.row(i) << o.time_s, cost_.flops(o.channels), cost_.bytes(o.channels);
-    terms.row(i) /= o.energy_j;
+    places.push_back(o.channels);
+    times(i) = o.time_s;
+    data.y(i) = std::log(o.energy_j / o.time_s);
+    const double error = std::min(o.error, 0.3) / kRepeatability;
+    data.noise_weights(i) = 1 + error * error;
   }
-  const Eigen::VectorXd scale = terms.colwise().norm().cwiseMax(1e-300).transpose();
-  const Eigen::VectorXd k =
-      nonnegative_least_squares(terms * scale.cwiseInverse().asDiagonal(), Eigen::VectorXd::Ones(n));
-  static_w_ = k(0) / scale(0);
-  per_flop_ = k(1) / scale(1);
-  per_byte_ = k(2) / scale(2);
-  std::vector<Observation> ratios;
-  for (const PowerObservation& o : observations) ratios.push_back(ratio(o));
-  residual_ = std::make_unique<SurfaceModel>(std::move(ratios), surface, cost, residual_options());
+  data.x = locate(places, times);
+  gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), default_surface_options().gp));
+  for (const PowerObservation& o : observations) know(o);
 }
 
-Observation PowerModel::ratio(const PowerObservation& o) const {
-  return {o.channels, o.energy_j / physical_energy(o.channels, o.time_s), o.error, kRepeatability};
-}
+void PowerModel::know(const PowerObservation& observation) { known_[observation.channels] = observation; }
 
-void PowerModel::know(const PowerObservation& observation) { residual_->know(ratio(observation)); }
-
-double PowerModel::physical_energy(Channels c, double time_s) const {
-  return static_w_ * time_s + per_flop_ * cost_.flops(c) + per_byte_ * cost_.bytes(c);
+Eigen::MatrixXd PowerModel::locate(const std::vector<Channels>& places, const Eigen::VectorXd& times) const {
+  Eigen::MatrixXd x(static_cast<Eigen::Index>(places.size()), kFeatures);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    const double time = std::max(times(row), 1e-12);
+    x.row(row) << std::log(std::max(cost_.flops(places[i]), 1.0) / time),
+        std::log(std::max(cost_.bytes(places[i]), 1.0) / time), std::log(time);
+  }
+  return x;
 }
 
 SurfacePrediction PowerModel::energy(const std::vector<Channels>& places,
                                      const SurfacePrediction& times) const {
-  const SurfacePrediction ratios = residual_->at(places);
+  const GpJointPrediction power = gp_->joint(locate(places, times.mean));
+  // A layer that takes longer than thought draws less meanwhile: energy grows by less than the time does.
+  constexpr double kStep = 1.05;
+  const Eigen::VectorXd slower = gp_->mean(locate(places, kStep * times.mean));
+  const double roughness = gp_->hyperparameters().noise_sd;
   const auto n = static_cast<Eigen::Index>(places.size());
   SurfacePrediction out{Eigen::VectorXd(n), Eigen::MatrixXd(n, n)};
-  Eigen::VectorXd share(n);  // of the energy that grows with the time
+  Eigen::VectorXd share(n);
   for (Eigen::Index i = 0; i < n; ++i) {
-    const double physical = physical_energy(places[static_cast<std::size_t>(i)], times.mean(i));
-    out.mean(i) = physical * ratios.mean(i);
-    share(i) = static_w_ * times.mean(i) / physical;
+    out.mean(i) = times.mean(i) * std::exp(power.mean(i));
+    share(i) = std::clamp(1 + (slower(i) - power.mean(i)) / std::log(kStep), 0.0, 1.2);
+  }
+  Eigen::MatrixXd relative = power.covariance;
+  relative.diagonal().array() += roughness * roughness;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    for (Eigen::Index j = 0; j < n; ++j)
+      relative(i, j) += share(i) * share(j) * times.covariance(i, j) / (times.mean(i) * times.mean(j));
   }
   for (Eigen::Index i = 0; i < n; ++i) {
-    for (Eigen::Index j = 0; j < n; ++j) {
-      const double of_time = times.covariance(i, j) / (times.mean(i) * times.mean(j)) * share(i) * share(j);
-      const double of_power = ratios.covariance(i, j) / (ratios.mean(i) * ratios.mean(j));
-      out.covariance(i, j) = out.mean(i) * out.mean(j) * (of_time + of_power);
-    }
+    const auto seen = known_.find(places[static_cast<std::size_t>(i)]);
+    if (seen == known_.end()) continue;
+    const double error = std::max(seen->second.error, kRepeatability);
+    if (error * error > relative(i, i)) continue;
+    out.mean(i) = seen->second.energy_j;
+    relative.row(i).setZero();
+    relative.col(i).setZero();
+    relative(i, i) = error * error;
   }
+  out.covariance = out.mean.asDiagonal() * relative.cwiseMin(4.0) * out.mean.asDiagonal();
   return out;
 }
 
-Eigen::VectorXd PowerModel::relative_deviation(const std::vector<Channels>& places) const {
-  return residual_->relative_deviation(places);
+Eigen::VectorXd PowerModel::relative_deviation(const std::vector<Channels>& places,
+                                               const Eigen::VectorXd& times) const {
+  return gp_->predict(locate(places, times)).variance.cwiseMax(0).cwiseSqrt();
 }
 
 }  // namespace ampere

@@ -2,8 +2,11 @@
 // told as time times power, and power from few points.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <vector>
 
+#include "gp/gp.h"
 #include "profile/surface_model.h"
 
 namespace ampere {
@@ -16,28 +19,29 @@ struct PowerObservation {
   double error = 0.01;  // relative standard error of the energy
 };
 
-// Power = p0 + b FLOPs / time + c bytes / time, times what a process over the channels learns that this
-// misses. Two kernels that take different times for the same layer also draw different power, which the first
-// factor follows without having seen both.
+// Power follows from what the device is doing: a process over the logarithms of FLOPs per second, bytes per
+// second and time. Two kernels that take different times for the same layer also draw different power, which
+// the channels alone could not tell (docs/accuracy.md has the comparison).
 class PowerModel {
  public:
   // One observation is enough.
-  PowerModel(const std::vector<PowerObservation>& observations, Surface surface, const CostPolynomial& cost);
+  PowerModel(const std::vector<PowerObservation>& observations, const CostPolynomial& cost);
 
-  // Energies at places whose times are predicted or known.
+  // Energies at distinct places whose times are predicted or known. Where the energy of a place was itself
+  // measured, that counts.
   SurfacePrediction energy(const std::vector<Channels>& places, const SurfacePrediction& times) const;
   // Uncertainty of the power alone, standard deviation over mean.
-  Eigen::VectorXd relative_deviation(const std::vector<Channels>& places) const;
+  Eigen::VectorXd relative_deviation(const std::vector<Channels>& places, const Eigen::VectorXd& times) const;
 
+  // An energy that was measured after the fit, for this place alone.
   void know(const PowerObservation& observation);
 
  private:
-  double physical_energy(Channels channels, double time_s) const;
-  Observation ratio(const PowerObservation& observation) const;
+  Eigen::MatrixXd locate(const std::vector<Channels>& places, const Eigen::VectorXd& times) const;
 
   CostPolynomial cost_;
-  double static_w_ = 0, per_flop_ = 0, per_byte_ = 0;
-  std::unique_ptr<SurfaceModel> residual_;  // of measured over physical energy
+  std::shared_ptr<Gp> gp_;  // of the logarithm of the power
+  std::map<Channels, PowerObservation> known_;
 };
 
 }  // namespace ampere

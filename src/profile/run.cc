@@ -26,9 +26,15 @@ class PointCost {
   int points_ = 1;
 };
 
-template <class Model>
-Deviations deviations_of(const Model& model) {
+Deviations deviations_of(const SurfaceModel& model) {
   return [&model](const std::vector<Channels>& places) { return model.relative_deviation(places); };
+}
+
+// Of the power, where each place takes as long as the model of times says.
+Deviations deviations_of(const PowerModel& power, const SurfaceModel& times) {
+  return [&power, &times](const std::vector<Channels>& places) {
+    return power.relative_deviation(places, times.at(places).mean);
+  };
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -150,8 +156,10 @@ class Run {
     // Energy at the corners first, which tells time as well; then what teaches more per second.
     const std::set<Channels> metered = places_with_energy(plan.key);
     const PowerModel* power = enough(metered, options_.guided_energy) ? &profile_.power(plan.key) : nullptr;
-    const NextPoint energy = next_point(surface, plan.domain, metered, refused,
-                                        power ? deviations_of(*power) : Deviations{}, options_.guided_energy);
+    const NextPoint energy =
+        next_point(surface, plan.domain, metered, refused,
+                   power ? deviations_of(*power, profile_.model(plan.key, Quantity::kTime)) : Deviations{},
+                   options_.guided_energy);
     if (!power && energy.channels) return {energy, true};
     const NextPoint time = by_model();
     if (!time.channels) return {energy.channels ? energy : time, true};
