@@ -54,6 +54,11 @@ class Gp {
   GpPrediction predict(const Eigen::MatrixXd& x, const Eigen::MatrixXd& basis = {}) const;
   GpJointPrediction joint(const Eigen::MatrixXd& x, const Eigen::MatrixXd& basis = {}) const;
 
+  // How far each observation is off what the others predict there, in predicted standard deviations (noise
+  // included): about one for a process that knows what it does not know. Hyperparameters, and beta where
+  // there is a basis, stay as fitted to all.
+  Eigen::VectorXd leave_one_out() const;
+
   // Log density of the observations in their own units, beta integrated out, now (after any add_point).
   double log_marginal_likelihood() const;
 

@@ -153,5 +153,29 @@ RC_GTEST_PROP(Gp, VarianceNeverGrowsWhenAPointIsAdded, ()) {
   RC_ASSERT((after.array() >= 0).all());
 }
 
+TEST(Gp, LeavingOneOutIsWhatTheOthersPredict) {
+  GpData data;
+  data.x = Eigen::VectorXd::LinSpaced(9, 0, 4);
+  data.y = data.x.array().sin() + (7 * data.x.array()).cos() * 0.05;
+  GpOptions options;
+  options.subtract_mean = false;
+  const Gp all = Gp::fit(data, options);
+  const Eigen::VectorXd z = all.leave_one_out();
+  for (Eigen::Index i = 0; i < 9; ++i) {
+    GpData others;
+    others.x.resize(8, 1);
+    others.y.resize(8);
+    for (Eigen::Index j = 0, k = 0; j < 9; ++j) {
+      if (j == i) continue;
+      others.x(k, 0) = data.x(j, 0);
+      others.y(k++) = data.y(j);
+    }
+    const Gp rest = Gp::with_hyperparameters(others, all.hyperparameters(), options);
+    const GpPrediction p = rest.predict(data.x.row(i));
+    const double noise = all.hyperparameters().noise_sd;
+    EXPECT_NEAR(z(i), (data.y(i) - p.mean(0)) / std::sqrt(p.variance(0) + noise * noise), 1e-4);
+  }
+}
+
 }  // namespace
 }  // namespace ampere

@@ -74,6 +74,37 @@ bool enclosed(Surface surface, const std::set<Channels>& measured, const Channel
 
 }  // namespace
 
+namespace {
+
+// The van der Corput sequence: fills (0, 1) evenly however far it is followed.
+double radical_inverse(int index, int base) {
+  double value = 0;
+  for (double digit = 1.0 / base; index > 0; index /= base, digit /= base) value += digit * (index % base);
+  return value;
+}
+
+std::int64_t place_in(const Range& range, double share) {
+  const std::int64_t step = std::max<std::int64_t>(1, range.step);
+  const std::int64_t count = (range.max - range.min) / step + 1;
+  return range.min +
+         step * std::min(count - 1, static_cast<std::int64_t>(share * static_cast<double>(count)));
+}
+
+// The first new place of a sequence (Halton's) that fills the domain evenly.
+template <class IsNew>
+std::optional<Channels> spread_point(Surface surface, const Domain& domain, const IsNew& is_new) {
+  constexpr int kFar = 4096;
+  for (int i = 1; i < kFar; ++i) {
+    Channels c{place_in(domain.in, radical_inverse(i, 2)), place_in(domain.out, radical_inverse(i, 3))};
+    if (surface == Surface::kTied) c.out = c.in;
+    if (surface == Surface::kOut) c.out = place_in(domain.out, radical_inverse(i, 2));
+    if (is_new(c)) return c;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 const char* to_word(StopWhy why) {
   switch (why) {
     case StopWhy::kPointLimit:
@@ -123,6 +154,9 @@ NextPoint next_point(Surface surface, const Domain& domain, const std::set<Chann
   } else {
     auto it = std::find_if(places.begin(), places.end(), is_new);
     if (it != places.end()) next.channels = *it;
+  }
+  if (next.channels && count % 3 < options.spread_of_three) {
+    if (const auto spread = spread_point(surface, domain, is_new)) next.channels = spread;
   }
   if (count >= limit)
     next.why = StopWhy::kPointLimit;

@@ -18,6 +18,10 @@ struct GuidedOptions {
   int min_points_2d = 7;
   double stop_deviation = 0.05;  // largest standard deviation over mean that is good enough
   bool all_corners = true;       // start with every corner; false: lowest and highest only (the paper)
+  // Of three points after the corners, how many are spread evenly over the domain instead of going where the
+  // variance is largest, which is mostly at its edges: a rough surface shows how rough it is only where
+  // networks really lie (docs/accuracy.md).
+  int spread_of_three = 0;
 };
 
 enum class StopWhy { kGoOn, kPointLimit, kCertain, kExhausted };

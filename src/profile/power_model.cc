@@ -30,6 +30,7 @@ PowerModel::PowerModel(const std::vector<PowerObservation>& observations, const 
   }
   data.x = locate(places, times);
   gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), default_surface_options().gp));
+  caution_ = caution(*gp_);
   for (const PowerObservation& o : observations) know(o);
 }
 
@@ -62,6 +63,7 @@ SurfacePrediction PowerModel::energy(const std::vector<Channels>& places,
   }
   Eigen::MatrixXd relative = power.covariance;
   relative.diagonal().array() += roughness * roughness;
+  relative *= caution_;
   for (Eigen::Index i = 0; i < n; ++i) {
     for (Eigen::Index j = 0; j < n; ++j)
       relative(i, j) += share(i) * share(j) * times.covariance(i, j) / (times.mean(i) * times.mean(j));

@@ -41,6 +41,7 @@ class PowerModel {
 
   CostPolynomial cost_;
   std::shared_ptr<Gp> gp_;  // of the logarithm of the power
+  double caution_ = 1;
   std::map<Channels, PowerObservation> known_;
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +12,7 @@
 #include "profile/device_profile.h"
 #include "profile/guided.h"
 #include "profile/nnls.h"
+#include "profile/power_model.h"
 #include "profile/run.h"
 #include "profile/store.h"
 #include "profile/synthetic_device_for_test.h"
@@ -180,6 +182,45 @@ TEST(Guided, StopsWhenCertain) {
   StopWhy why{};
   EXPECT_EQ(walk(Surface::kOut, {{3, 3, 1}, {1, 64, 1}}, options, &why).size(), 4u);
   EXPECT_EQ(why, StopWhy::kCertain);
+}
+
+TEST(Guided, SpreadPointsLieWhereNetworksDo) {
+  GuidedOptions options;
+  options.max_points_2d = 28;
+  options.stop_deviation = 1e-9;
+  StopWhy why{};
+  const auto large = [&](int spread) {
+    options.spread_of_three = spread;
+    const auto order = walk(Surface::kInOut, {{8, 512, 8}, {1, 128, 1}}, options, &why);
+    EXPECT_EQ(order.size(), 28u);
+    for (const Channels& c : order) EXPECT_EQ(c.in % 8, 0);
+    return std::count_if(order.begin(), order.end(),
+                         [](const Channels& c) { return c.in > 256 && c.out > 64; });
+  };
+  EXPECT_GE(large(3), 6);  // a quarter of the domain, and of the 24 points after the corners
+  EXPECT_LT(large(0), large(3));
+}
+
+TEST(PowerModel, TellsKernelsApartByTheirTimes) {
+  // Every third layer runs half as fast, and draws less meanwhile.
+  const auto layers = parse_layers(build(parse_zoo("cnn5")), 16);
+  const CostPolynomial cost(layers[1].kind, true);
+  const auto truth = [&](Channels c) {
+    const bool slow = (c.in + c.out) % 3 == 0;
+    const double time = (1e-5 + 1e-12 * cost.flops(c)) * (slow ? 2 : 1);
+    return PowerObservation{c, 100 * time + 2e-10 * cost.flops(c), time, 0.001};
+  };
+  std::vector<PowerObservation> seen;
+  for (int i = 0; i < 30; ++i) seen.push_back(truth({1 + i * 7 % 32, 1 + i * 11 % 64}));
+  const PowerModel model(seen, cost);
+  for (const Channels c : {Channels{9, 30}, Channels{10, 32}, Channels{20, 50}, Channels{25, 20}}) {
+    const PowerObservation t = truth(c);
+    const SurfacePrediction times{Eigen::VectorXd::Constant(1, t.time_s), Eigen::MatrixXd::Zero(1, 1)};
+    EXPECT_NEAR(model.energy({c}, times).mean(0) / t.energy_j, 1, 0.05) << c.in << ' ' << c.out;
+  }
+  const SurfacePrediction known = model.energy(
+      {seen[3].channels}, {Eigen::VectorXd::Constant(1, seen[3].time_s), Eigen::MatrixXd::Zero(1, 1)});
+  EXPECT_NEAR(known.mean(0) / seen[3].energy_j, 1, 0.01);
 }
 
 TEST(Guided, KeepsToTheStepOfTheChannels) {

@@ -34,6 +34,12 @@ void bound_signal(const GpData& data, GpOptions& gp) {
 
 }  // namespace
 
+double caution(const Gp& gp) {
+  constexpr Eigen::Index kEnough = 6;
+  if (gp.size() < kEnough) return 1;
+  return std::clamp(gp.leave_one_out().squaredNorm() / static_cast<double>(gp.size()), 1.0, 16.0);
+}
+
 SurfaceOptions default_surface_options() {
   SurfaceOptions options;
   options.gp.restarts = 3;
@@ -78,6 +84,7 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
     bound_signal(data, gp);
   }
   gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), gp));
+  caution_ = caution(*gp_);
   for (const Observation& o : observations_) know(o);
 }
 
@@ -150,6 +157,7 @@ SurfacePrediction SurfaceModel::at(const std::vector<Channels>& places) const {
   Eigen::MatrixXd log_covariance = joint.covariance;
   const double roughness = gp_->hyperparameters().noise_sd;
   log_covariance.diagonal().array() += roughness * roughness;
+  log_covariance *= caution_;
   for (Eigen::Index i = 0; i < n; ++i) {
     const auto seen = known_.find(places[static_cast<std::size_t>(i)]);
     if (seen == known_.end()) continue;

@@ -40,6 +40,10 @@ struct SurfacePrediction {
   Eigen::MatrixXd covariance;
 };
 
+// By how much variances of a fitted process must grow so that they hold what its own points show when each is
+// predicted by the others; 1 where they do.
+double caution(const Gp& gp);
+
 class SurfaceModel {
  public:
   // One observation is enough. `cost` is that of the kind.
@@ -75,6 +79,7 @@ class SurfaceModel {
   SurfaceOptions options_;
   std::map<Channels, Observation> known_;
   double fixed_ = 1, per_flop_ = 0, per_byte_ = 0;
+  double caution_ = 1;  // factor on the process's variances
   std::shared_ptr<Gp> gp_;
 };
 
