@@ -1,10 +1,14 @@
-// ampere estimate: what training a network will cost, from profiles alone. Needs no worker.
+// ampere estimate: what training a network will cost, from profiles alone. Needs no worker, unless it is to
+// probe.
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
-#include "common.h"
+#include "estimate/probe.h"
+#include "profiling.h"
+#include "progress.h"
 #include "protocol/process.h"
 #include "text.h"
 #include "verbs.h"
@@ -19,6 +23,12 @@ struct Options {
   std::int64_t epochs = 1;
   std::int64_t samples = 0;
   bool all_layers = false;
+  bool probe = false;
+  bool exact = false;
+  std::string mode = "eager";
+
+  bool probes() const { return probe || exact; }
+  MeasureMode training() const { return mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager; }
 };
 
 struct Job {
@@ -51,15 +61,57 @@ std::string profile_command(const Options& o) {
   return command;
 }
 
-void print_json_estimate(const Options& o, const StoredDevice& device, const Model& model, const Estimate& e,
-                         const Job& job) {
-  Json out = json_header(device.fingerprint, e.modelled);
-  out["device_id"] = device.id;
+// What the same network would cost with the framework's kernel tuning, where that was profiled too.
+std::optional<Estimate> with_autotune(const Options& o, Store& store, const StoredDevice& device,
+                                      const Network& network) {
+  if (o.model.recipe.autotune) return std::nullopt;
+  Recipe tuned = o.model.recipe;
+  tuned.autotune = true;
+  DeviceProfile profile(store, device.id, tuned.word());
+  try {
+    return estimate_network(profile, find_method(o.method), network, o.model.batch, o.training());
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::kNotProfiled) throw;
+    return std::nullopt;
+  }
+}
+
+// All that is printed.
+struct Answer {
+  StoredDevice device;
+  Estimate estimate;
+  std::optional<Estimate> tuned;
+  std::optional<ProbeSummary> probed;
+  Job job;
+};
+
+void print_json_estimate(const Options& o, const Model& model, const Answer& a) {
+  const Estimate& e = a.estimate;
+  const Job& job = a.job;
+  Json out = json_header(a.device.fingerprint, e.modelled);
+  out["device_id"] = a.device.id;
   out["model"] = model.network.name();
   out["batch"] = o.model.batch;
   out["recipe"] = o.model.recipe.word();
+  out["mode"] = o.mode;
   out["method"] = e.method;
   out["regime"] = to_word(e.regime);
+  if (e.regime != Regime::kSingle) {
+    out["device_time_s"] = e.device_time_s;
+    out["device_energy_j"] = e.device_energy_j;
+    out["host_time_s"] = e.host_time_s;
+    out["idle_power_w"] = e.idle_power_w;
+  }
+  if (a.tuned) {
+    out["autotune"] = {{"energy_j", a.tuned->energy_j.value},
+                       {"saves_j", e.energy_j.value - a.tuned->energy_j.value}};
+  }
+  if (a.probed) {
+    out["probe"] = {{"layers", a.probed->layers},
+                    {"measured", a.probed->measured},
+                    {"known", a.probed->known},
+                    {"time_s", a.probed->seconds}};
+  }
   auto scope = [&](double n) {
     return Json{{"iterations", n},
                 {"energy_j", (e.energy_j * n).value},
@@ -94,11 +146,40 @@ void print_json_estimate(const Options& o, const StoredDevice& device, const Mod
   print_json(out);
 }
 
-void print_text(const Options& o, const StoredDevice& device, const Model& model, const Estimate& e,
-                const Job& job) {
-  fmt::print("{} at batch {} on {}, {}, meter {}{}\n\n", model.network.name(), o.model.batch,
-             device.fingerprint.value("name", "?"), o.model.recipe.word(),
-             device.fingerprint.value("meter", "?"), e.modelled ? " (modelled, not measured, energy)" : "");
+void say(const std::string& text) { fmt::print("{}", wrapped(text, 2, terminal_width())); }
+
+// What the user could change, told by where the time goes.
+void print_advice(const Answer& a) {
+  const Estimate& e = a.estimate;
+  const double n = a.job.iterations > 0 ? a.job.iterations : 1;
+  const std::string each = a.job.iterations > 0 ? "per job" : "per iteration";
+  if (e.regime == Regime::kHost) {
+    say(fmt::format(
+        "host-bound: the device works {} of the {} an iteration takes and waits for the host for the "
+        "rest, at {}. A larger batch, or steps captured in a CUDA graph (--mode replay), would save up "
+        "to {} {}",
+        seconds_text(e.device_time_s), seconds_text(e.time_s.value), watts_text(e.idle_power_w),
+        joules_text(n * e.fixed_energy_j), each));
+  } else if (e.regime == Regime::kDevice) {
+    say("device-bound: the device is busy all the time; fewer channels or a lower precision would save "
+        "energy");
+  }
+  if (a.tuned && a.tuned->energy_j.value < 0.97 * e.energy_j.value) {
+    say(fmt::format(
+        "kernel autotuning (torch.backends.cudnn.benchmark; --autotune on) would save {} {}: {} instead "
+        "of {} per iteration",
+        joules_text(n * (e.energy_j.value - a.tuned->energy_j.value)), each,
+        joules_text(a.tuned->energy_j.value), joules_text(e.energy_j.value)));
+  }
+}
+
+void print_text(const Options& o, const Model& model, const Answer& a) {
+  const Estimate& e = a.estimate;
+  const Job& job = a.job;
+  fmt::print("{} at batch {} on {}, {}{}, meter {}{}\n\n", model.network.name(), o.model.batch,
+             a.device.fingerprint.value("name", "?"), o.model.recipe.word(),
+             o.training() == MeasureMode::kReplay ? ", replayed" : "",
+             a.device.fingerprint.value("meter", "?"), e.modelled ? " (modelled, not measured, energy)" : "");
   Table table{{"layer", "role", "kind", "channels", "energy", "time", "share"},
               {},
               {false, false, false, false, true, true, true},
@@ -132,38 +213,77 @@ void print_text(const Options& o, const StoredDevice& device, const Model& model
     row(fmt::format("job ({} epoch{})", o.epochs, o.epochs == 1 ? "" : "s"), job.iterations);
   }
   print(total);
-  if (e.composition_networks > 0) {
-    fmt::print(
-        "\n{}",
-        wrapped(fmt::format("sums of layers are scaled by {:.3f}: {} whole networks were trained after "
-                            "profiling to learn it",
-                            e.composition_factor, e.composition_networks),
-                2, terminal_width()));
+  fmt::print("\n");
+  print_advice(a);
+  if (a.probed) {
+    say(fmt::format("probed {} of its {} layers in {} ({} were known); they are kept", a.probed->measured,
+                    a.probed->layers, duration_text(a.probed->seconds), a.probed->known));
+  }
+  if (e.composition_networks > 0 && e.regime == Regime::kSingle) {
+    say(
+        fmt::format("sums of layers are scaled by {:.3f}: {} whole networks were trained after profiling to "
+                    "learn it",
+                    e.composition_factor, e.composition_networks));
+  } else if (e.composition_networks > 0) {
+    say(fmt::format("{} whole networks were trained beside profiling to learn how layers add up",
+                    e.composition_networks));
   } else if (e.method == "split") {
-    fmt::print("\n{}",
-               wrapped("no whole network of this family was trained yet, so the interval is a cautious one "
-                       "(ampere profile trains some)",
-                       2, terminal_width()));
+    say("no whole network of this family was trained yet, so the interval is a cautious one (ampere profile "
+        "trains some)");
+  }
+}
+
+// Measures layers now, with the worker that is at hand; without one the surfaces answer alone.
+std::optional<ProbeSummary> probe(const Options& o, const Session& session, const Network& network) {
+  DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
+  measure_idle(session, profile);
+  Progress bar("probing", o.common.quiet || o.common.json);
+  ProbeOptions options;
+  options.measuring = measuring(session, o.model, {});
+  options.energy = o.exact;
+  options.progress = [&](int done, int of) { bar.show(done, of, 0, "layers"); };
+  return probe_layers(profile, parse_layers(network, o.model.batch), session.measure(), options);
+}
+
+std::optional<Session> session_to_probe(const Options& o) {
+  if (!o.probes()) return std::nullopt;
+  try {
+    return open_session(o.common);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::kWorker) throw;
+    warn(fmt::format("nothing is probed, since no worker answers: {}", e.what()));
+    return std::nullopt;
   }
 }
 
 void run(const Options& o) {
   const Model model = load_model(o.model.model);
+  parse_layers(model.network, o.model.batch);
   const Method& method = find_method(o.method);
+  if (o.probes() && o.method != "split") throw bad_input("--probe and --exact go with --method split only");
+  if (o.probes() && !o.common.device.empty())
+    throw bad_input("--probe measures on the worker's device; leave --device away");
+  Answer a;
+  const std::optional<Session> session = session_to_probe(o);
+  if (session) a.probed = probe(o, *session, model.network);
   Store store(o.common.store);
   // Where nothing was measured yet, every kind is missing, and told as such.
-  const StoredDevice device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
-                                                      : choose_device(store, o.common.device);
-  DeviceProfile profile(store, device.id, o.model.recipe.word());
-  Estimate e;
+  if (session) {
+    a.device = choose_device(store, session->device_id);
+  } else {
+    a.device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
+                                       : choose_device(store, o.common.device);
+  }
+  DeviceProfile profile(store, a.device.id, o.model.recipe.word());
   try {
-    e = estimate_network(profile, method, model.network, o.model.batch);
+    a.estimate = estimate_network(profile, method, model.network, o.model.batch, o.training());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
     throw Error(error.kind(), fmt::format("{}\nrun: {}", error.what(), profile_command(o)));
   }
-  const Job job = job_of(o);
-  o.common.json ? print_json_estimate(o, device, model, e, job) : print_text(o, device, model, e, job);
+  a.tuned = with_autotune(o, store, a.device, model.network);
+  a.job = job_of(o);
+  o.common.json ? print_json_estimate(o, model, a) : print_text(o, model, a);
 }
 
 }  // namespace
@@ -177,9 +297,17 @@ void add_estimate(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}));
   verb->add_option("--samples", o->samples, "Samples per epoch; gives figures per epoch and per job")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000000}));
-  verb->add_option("--method", o->method, "split or paper");
+  verb->add_option("--method", o->method, "split, paper or neuralpower");
+  verb->add_flag(
+      "--probe", o->probe,
+      "Measure the time of the layers whose uncertainty matters first (0.1 s each, needs a worker)");
+  verb->add_flag("--exact", o->exact,
+                 "The same with their energy: needs no profile, takes half a second each");
+  verb->add_option("--mode", o->mode, "How it will be trained: eager, or replay (steps captured in a graph)")
+      ->check(CLI::IsMember({"eager", "replay"}));
   verb->add_flag("--all", o->all_layers, "Show all layers of deep networks");
   add_recipe_options(*verb, o->model);
+  add_worker_options(*verb, o->common);
   add_store_options(*verb, o->common);
   add_device_option(*verb, o->common);
   add_output_options(*verb, o->common);

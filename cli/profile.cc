@@ -1,9 +1,13 @@
 // ampere profile: measures the layers of a network on this device. Once per device, resumable.
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <memory>
+#include <optional>
 
+#include "base/error.h"
 #include "profiling.h"
+#include "refine.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -15,7 +19,32 @@ struct Options {
   ModelOptions model;
   ProfilingOptions profiling;
   std::vector<std::string> methods = {"split"};
+  std::string target;  // "5%"; empty: the surfaces themselves say when they are known
 };
+
+double target_of(const std::string& text) {
+  char* end = nullptr;
+  const double percent = std::strtod(text.c_str(), &end);
+  const bool good = end != text.c_str() && (*end == '\0' || std::string(end) == "%");
+  if (!good || !(percent > 0 && percent < 100))
+    throw bad_input("--target must be a percentage above 0 and below 100, such as 5%, found \"" + text +
+                    "\"");
+  return percent / 100;
+}
+
+void print_refinement(const Refinement& r, const std::string& target) {
+  fmt::print(
+      "{}",
+      wrapped(r.reached ? fmt::format("the network's energy is known to {} at 95% ({} layers measured "
+                                      "at their own channels in {})",
+                                      percent_text(r.half_width), r.measured, duration_text(r.seconds))
+                        : fmt::format("{} was not reached: the network's energy is known to {} at 95% "
+                                      "with every layer that matters measured; the rest is how far whole "
+                                      "networks are off the sums of their layers here. More --checks may "
+                                      "narrow it",
+                                      target, percent_text(r.half_width)),
+              2, terminal_width()));
+}
 
 Json to_json(const MethodProfile& p) {
   Json surfaces = Json::array();
@@ -55,10 +84,16 @@ void run(const Options& o) {
   const Model model = load_model(o.model.model);
   parse_layers(model.network, o.model.batch);  // bad shapes are told before anything is started
   for (const std::string& name : o.methods) find_method(name);
+  const double target = o.target.empty() ? 0 : target_of(o.target);
+  if (target > 0 && o.methods != std::vector<std::string>{"split"})
+    throw bad_input("--target goes with --method split only");
+  const ProfilingOptions profiling = target > 0 ? sparser(o.profiling) : o.profiling;
+  const bool quiet = o.common.quiet || o.common.json;
   Session session = open_session(o.common);
   DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
-  const auto results = profile_model(session, profile, model, o.model, o.profiling, o.methods,
-                                     o.common.quiet || o.common.json);
+  const auto results = profile_model(session, profile, model, o.model, profiling, o.methods, quiet);
+  std::optional<Refinement> refinement;
+  if (target > 0) refinement = refine(session, profile, model, o.model, profiling, target, quiet);
   if (o.common.json) {
     Json out = json_header(session.fingerprint, profile.modelled());
     out["model"] = model.network.name();
@@ -66,10 +101,17 @@ void run(const Options& o) {
     out["recipe"] = o.model.recipe.word();
     out["store"] = session.store->path();
     for (const MethodProfile& p : results) out["methods"][p.method] = to_json(p);
+    if (refinement) {
+      out["target"] = {{"wanted", target},
+                       {"half_width", refinement->half_width},
+                       {"reached", refinement->reached},
+                       {"layers_measured", refinement->measured}};
+    }
     print_json(out);
     return;
   }
   for (const MethodProfile& p : results) print_text(p);
+  if (refinement) print_refinement(*refinement, o.target);
   fmt::print("kept in {}\n", session.store->path());
 }
 
@@ -80,9 +122,11 @@ void add_profile(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("profile", "Measure the layers of a network on this device (once, resumable)");
   add_model_options(*verb, o->model);
-  verb->add_option("--method", o->methods, "split, paper or split,paper")
+  verb->add_option("--method", o->methods, "split, paper, neuralpower, or several: split,paper")
       ->delimiter(',')
       ->allow_extra_args(false);
+  verb->add_option("--target", o->target,
+                   "End when the energy of this very network is known this well at 95%, e.g. 5%");
   add_profiling_options(*verb, o->profiling);
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);

@@ -105,6 +105,7 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
   });
   int done = 0;
   for (const Place& p : wanted) {
+    if (options.enough && options.enough()) break;
     const bool energy = options.energy || p.unprofiled;
     MeasureRequest request = request_for(p.plan->variant(p.channels), p.plan->kind.batch, options.measuring);
     if (!options.measuring.sparse_energy && !energy) {

@@ -14,6 +14,7 @@ struct ProbeOptions {
   bool energy = false;  // true: energies too; false: times, and energies only where a kind has none at all
   // A layer is measured when its own uncertainty makes up more than this share of the network's energy.
   double matters = 0.001;
+  std::function<bool()> enough;  // asked before each layer; true ends the probing
   std::function<void(int done, int of)> progress;
 };
 

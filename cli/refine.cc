@@ -1,0 +1,48 @@
+#include "refine.h"
+
+#include "estimate/probe.h"
+#include "progress.h"
+
+namespace ampere {
+namespace {
+
+int at_most(int wanted, int limit) { return wanted > 0 ? wanted : limit; }
+
+}  // namespace
+
+ProfilingOptions sparser(ProfilingOptions o) {
+  o.points_1d = at_most(o.points_1d, 5);
+  o.points_2d = at_most(o.points_2d, 8);
+  o.energy_points_1d = at_most(o.energy_points_1d, 4);
+  o.energy_points_2d = at_most(o.energy_points_2d, 7);
+  return o;
+}
+
+Refinement refine(const Session& session, DeviceProfile& profile, const Model& model, const ModelOptions& m,
+                  const ProfilingOptions& options, double target, bool quiet) {
+  Refinement r;
+  const Method& method = find_method("split");
+  const auto enough = [&] {
+    const Interval e = estimate_network(profile, method, model.network, m.batch).energy_j;
+    r.half_width = e.high / e.value - 1;
+    r.reached = r.half_width <= target;
+    return r.reached;
+  };
+  Progress bar("refining", quiet);
+  ProbeOptions probing;
+  probing.measuring = measuring(session, m, options);
+  probing.enough = enough;
+  probing.progress = [&](int done, int of) { bar.show(done, of, 0, "layers at their own channels"); };
+  for (const bool energy : {false, true}) {
+    if (enough()) break;
+    probing.energy = energy;
+    const ProbeSummary s =
+        probe_layers(profile, parse_layers(model.network, m.batch), session.measure(), probing);
+    r.measured += s.measured;
+    r.seconds += s.seconds;
+  }
+  enough();
+  return r;
+}
+
+}  // namespace ampere
