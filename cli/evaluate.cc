@@ -139,9 +139,7 @@ void add_evaluate(CLI::App& app) {
                    "After two passes, none is begun later than this; 0: no limit")
       ->check(CLI::Range(0.0, 1e9));
   verb->add_option("--sample-seed", e.sample_seed, "Seed of the random networks");
-  verb->add_option(
-          "--method", o->methods,
-          "Methods to compare with the baselines: split, split-probe, split-exact, paper, neuralpower")
+  verb->add_option("--method", o->methods, "split, split-probe, split-exact, paper, neuralpower")
       ->delimiter(',')
       ->allow_extra_args(false);
   verb->add_option("-o,--output", o->output,

@@ -68,14 +68,15 @@ void run_suite(const Session& session, const SuiteOptions& suite, EvaluationOpti
   std::vector<Json> done;
   for (const SuiteRun& run : all) {
     const std::string path = suite.folder + "/" + run.name() + ".json";
-    if (std::filesystem::exists(path)) done.push_back(read_json_file(path));
+    if (!std::filesystem::exists(path)) continue;
+    done.push_back(read_json_file(path));
+    try {
+      suite_report({done.back()});
+    } catch (const Json::exception&) {
+      throw bad_input(path + ": not an evaluation of this program; delete it, and it is made again");
+    }
   }
-  std::string report;
-  try {
-    report = suite_report(done);
-  } catch (const Json::exception& e) {
-    throw bad_input(suite.folder + ": a file there is not an evaluation of this program (" + e.what() + ")");
-  }
+  const std::string report = suite_report(done);
   write_file(suite.folder + "/suite.md", report);
   fmt::print("{}", report);
   if (left > 0) {

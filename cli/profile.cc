@@ -125,8 +125,7 @@ void add_profile(CLI::App& app) {
   verb->add_option("--method", o->methods, "split, paper, neuralpower, or several: split,paper")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("--target", o->target,
-                   "End when the energy of this very network is known this well at 95%, e.g. 5%");
+  verb->add_option("--target", o->target, "End when this network's energy is known this well at 95%: 5%");
   add_profiling_options(*verb, o->profiling);
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);

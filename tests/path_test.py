@@ -61,7 +61,7 @@ class WholePath(AmpereTest):
         for key in ("energy_j", "time_s"):
             total = sum(layer[key] for layer in e["layers"]) + e["fixed"][key]
             self.assertTrue(math.isclose(e["iteration"][key], total, rel_tol=1e-6))
-        query = "SELECT value FROM fact WHERE name = 'composition/split/lenet5/energy'"
+        query = "SELECT value FROM fact WHERE name = 'composition/split/lenet5@b10/energy'"
         (known,) = [json.loads(text) for (text,) in rows(self.store, query)]
         self.assertTrue(math.isclose(e["composition"]["factor"], math.exp(known["log_bias"]), rel_tol=1e-9))
         self.assertEqual(e["composition"]["networks"], known["networks"])
