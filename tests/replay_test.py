@@ -7,14 +7,17 @@ Without worker= the scripted worker is recorded.
 """
 
 import json
+import os
 import pathlib
 import shlex
+import subprocess
 import sys
 
 import support
 from support import AmpereTest, PROGRAMS, QUICK, real, rows, scripted
 
-REPLAY = pathlib.Path(__file__).resolve().parent.parent / "tools" / "replay_worker"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+REPLAY = ROOT / "tools" / "replay_worker"
 POINTS = "SELECT device, recipe, surface, channels_in, channels_out, variant, measurement FROM point ORDER BY id"
 
 
@@ -70,6 +73,19 @@ class Replay(AmpereTest):
         self.assert_refused(self.replayed("detect"), 1, r"line 1: not an exchange")
         done = self.run_ampere("detect", "--worker", self.device, env={"AMPERE_RECORD": str(self.folder / "none" / "log")})
         self.assert_refused(done, 2, "cannot be written; AMPERE_RECORD")
+
+
+class Fixture(AmpereTest):
+    """results/h200/recording.jsonl is the log of a real run on an NVIDIA H200: run again from it, it gives the same table."""
+
+    def test_meters_of_the_h200(self):
+        results = ROOT / "results" / "h200"
+        worker = "exec " + shlex.join([sys.executable, str(REPLAY), str(results / "recording.jsonl")])
+        kit = pathlib.Path(PROGRAMS["ampere"]).resolve().parent.parent
+        command = [sys.executable, ROOT / "tools/gpu/run_meters", self.folder, "--kit", kit, "--limit", "0"]
+        done = subprocess.run(command, env={**os.environ, "AMPERE_WORKER": worker}, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.endswith((results / "meters.txt").read_text()), done.stdout)
 
 
 if __name__ == "__main__":

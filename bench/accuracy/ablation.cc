@@ -1,0 +1,223 @@
+// What each idea of the regression is worth, on points that were measured on a real device: surfaces are
+// fitted to the points that profiling chose, and judged at channels of random networks that were measured
+// too.
+//
+//   ablation POINTS.csv MODEL BATCH         (tools/export_points makes the file; docs/accuracy.md has the
+//   output)
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "network/zoo.h"
+#include "profile/power_model.h"
+#include "profile/surface_model.h"
+#include "profile/surface_plan.h"
+
+namespace ampere {
+namespace {
+
+struct Point {
+  std::string run, recipe, point, key;
+  Channels channels;
+  double time_s = 0;
+  double energy_j = 0;  // 0: not measured
+};
+
+std::vector<Point> read_points(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw bad_input(path + ": cannot be read");
+  std::vector<Point> points;
+  std::string line;
+  std::getline(in, line);
+  while (std::getline(in, line)) {
+    std::vector<std::string> f;
+    std::stringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) f.push_back(cell);
+    if (f.size() < 7) throw bad_input(path + ": a line has too few columns: " + line);
+    points.push_back({f[0],
+                      f[1],
+                      f[2],
+                      f[3],
+                      {std::atoll(f[4].c_str()), std::atoll(f[5].c_str())},
+                      std::atof(f[6].c_str()),
+                      f.size() > 7 ? std::atof(f[7].c_str()) : 0});
+  }
+  return points;
+}
+
+// Points of one kind in one run under one recipe.
+struct Kind {
+  SurfacePlan plan;
+  std::vector<Point> fitted;  // by profiling, in the order they were chosen
+  std::vector<Point> judged;  // at channels of random networks, none of them among the fitted
+};
+
+std::vector<Kind> kinds_of(const std::vector<Point>& points, const std::vector<SurfacePlan>& plans,
+                           const std::string& recipe) {
+  std::map<std::pair<std::string, std::string>, Kind> by_run;
+  for (const SurfacePlan& plan : plans) {
+    if (plan.kind.surface != Surface::kInOut) continue;  // two channel numbers: where regression is hard
+    for (const Point& p : points) {
+      if (p.key != plan.key || p.recipe != recipe) continue;
+      Kind& kind = by_run[{p.run, p.key}];
+      kind.plan = plan;
+      (p.point == "surface" ? kind.fitted : kind.judged).push_back(p);
+    }
+  }
+  std::vector<Kind> kinds;
+  for (auto& [key, kind] : by_run) {
+    std::set<Channels> known;
+    for (const Point& p : kind.fitted) known.insert(p.channels);
+    auto seen = [&](const Point& p) { return known.count(p.channels) > 0; };
+    kind.judged.erase(std::remove_if(kind.judged.begin(), kind.judged.end(), seen), kind.judged.end());
+    if (!kind.fitted.empty() && !kind.judged.empty()) kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+struct Score {
+  double absolute = 0, squared_z = 0;
+  int count = 0;
+  void add(double predicted, double truth, double relative_deviation) {
+    const double off = std::log(predicted / truth);
+    absolute += std::abs(std::exp(off) - 1);
+    squared_z += off * off / std::max(relative_deviation * relative_deviation, 1e-8);
+    ++count;
+  }
+  void print(const std::string& what) const {
+    std::printf("| %s | %.1f%% | %.2f | %d |\n", what.c_str(), 100 * absolute / count,
+                std::sqrt(squared_z / count), count);
+  }
+};
+
+Score score_times(const std::vector<Kind>& kinds, const SurfaceOptions& options, std::size_t most_points) {
+  Score score;
+  for (const Kind& kind : kinds) {
+    std::map<Channels, Observation> observations;
+    for (const Point& p : kind.fitted) {
+      if (observations.size() >= most_points) break;
+      observations[p.channels] = {p.channels, p.time_s, 0.002, 0.005};
+    }
+    std::vector<Observation> list;
+    for (const auto& [place, o] : observations) list.push_back(o);
+    const SurfaceModel model(list, kind.plan.kind.surface,
+                             CostPolynomial(kind.plan.kind, hands_gradient_down(kind.plan.role)), options);
+    for (const Point& p : kind.judged) {
+      const SurfacePrediction at = model.at({p.channels});
+      if (at.mean(0) > 0) score.add(at.mean(0), p.time_s, std::sqrt(at.covariance(0, 0)) / at.mean(0));
+    }
+  }
+  return score;
+}
+
+enum class Power { kRatesAndTime, kChannels, kConstant };
+
+// Judged at the measured time, so that only the power is judged.
+Score score_power(const std::vector<Kind>& kinds, Power how) {
+  Score score;
+  for (const Kind& kind : kinds) {
+    const CostPolynomial cost(kind.plan.kind, hands_gradient_down(kind.plan.role));
+    std::map<Channels, PowerObservation> seen;
+    for (const Point& p : kind.fitted) {
+      if (p.energy_j > 0) seen[p.channels] = {p.channels, p.energy_j, p.time_s, 0.01};
+    }
+    if (seen.size() < 6) continue;
+    std::vector<PowerObservation> powers;
+    std::vector<Observation> watts;
+    double mean_log = 0;
+    for (const auto& [place, o] : seen) {
+      powers.push_back(o);
+      watts.push_back({place, o.energy_j / o.time_s, 0.01, 0.01});
+      mean_log += std::log(o.energy_j / o.time_s) / static_cast<double>(seen.size());
+    }
+    const PowerModel by_rates(powers, cost);
+    SurfaceOptions plain = default_surface_options();
+    plain.physical_mean = false;
+    const SurfaceModel by_channels(watts, kind.plan.kind.surface, cost, plain);
+    for (const Point& p : kind.judged) {
+      if (!(p.energy_j > 0)) continue;
+      SurfacePrediction energy;
+      if (how == Power::kRatesAndTime) {
+        energy = by_rates.energy({p.channels},
+                                 {Eigen::VectorXd::Constant(1, p.time_s), Eigen::MatrixXd::Zero(1, 1)});
+      } else if (how == Power::kChannels) {
+        energy = by_channels.at({p.channels});
+        energy.mean *= p.time_s;
+        energy.covariance *= p.time_s * p.time_s;
+      } else {
+        energy.mean = Eigen::VectorXd::Constant(1, std::exp(mean_log) * p.time_s);
+        energy.covariance = Eigen::MatrixXd::Constant(1, 1, std::pow(0.2 * energy.mean(0), 2));
+      }
+      score.add(energy.mean(0), p.energy_j, std::sqrt(energy.covariance(0, 0)) / energy.mean(0));
+    }
+  }
+  return score;
+}
+
+constexpr std::size_t kAll = 100000;
+
+void print_times(const std::vector<Kind>& kinds) {
+  const SurfaceOptions usual = default_surface_options();
+  score_times(kinds, usual, kAll).print("as it is: Matérn 5/2, logarithms, physical mean");
+  for (const auto& [name, kernel] :
+       {std::pair{"Matérn 3/2", KernelType::kMatern32}, std::pair{"Matérn 1/2", KernelType::kMatern12},
+        std::pair{"squared exponential", KernelType::kSquaredExponential}}) {
+    SurfaceOptions o = usual;
+    o.gp.kernel = kernel;
+    score_times(kinds, o, kAll).print(std::string("kernel: ") + name);
+  }
+  SurfaceOptions o = usual;
+  o.physical_mean = false;
+  score_times(kinds, o, kAll).print("constant mean");
+  o = usual;
+  o.gp.length_prior.reset();
+  score_times(kinds, o, kAll).print("no belief about length-scales");
+  score_times(kinds, paper_surface_options(), kAll).print("raw values over raw channels (the paper's)");
+  for (std::size_t n : {8, 12, 25, 40}) {
+    score_times(kinds, usual, n).print("the first " + std::to_string(n) + " points only");
+  }
+}
+
+void run(const std::string& path, const std::string& model, std::int64_t batch) {
+  const std::vector<Point> points = read_points(path);
+  const std::vector<SurfacePlan> plans = split_plans(parse_layers(build(parse_zoo(model)), batch));
+  std::set<std::string> recipes;
+  for (const Point& p : points) recipes.insert(p.recipe);
+  for (const std::string& recipe : recipes) {
+    const std::vector<Kind> kinds = kinds_of(points, plans, recipe);
+    if (kinds.empty()) continue;
+    std::printf("\n%s at batch %lld, recipe %s: %zu surfaces over two channel numbers\n\n", model.c_str(),
+                static_cast<long long>(batch), recipe.c_str(), kinds.size());
+    std::printf("| time of a layer | error | z | places |\n| --- | --- | --- | --- |\n");
+    print_times(kinds);
+    if (score_power(kinds, Power::kConstant).count == 0) continue;
+    std::printf("\n| energy of a layer, its time known | error | z | places |\n| --- | --- | --- | --- |\n");
+    score_power(kinds, Power::kRatesAndTime).print("as it is: power over FLOP rate, byte rate and time");
+    score_power(kinds, Power::kChannels).print("power over channels");
+    score_power(kinds, Power::kConstant).print("one power for all");
+  }
+}
+
+}  // namespace
+}  // namespace ampere
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: ablation POINTS.csv MODEL BATCH\n");
+    return 2;
+  }
+  try {
+    ampere::run(argv[1], argv[2], std::atoll(argv[3]));
+  } catch (const ampere::Error& e) {
+    std::fprintf(stderr, "ablation: %s\n", e.what());
+    return 1;
+  }
+}
