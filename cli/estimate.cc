@@ -261,6 +261,8 @@ void run(const Options& o) {
   parse_layers(model.network, o.model.batch);
   const Method& method = find_method(o.method);
   if (o.probes() && o.method != "split") throw bad_input("--probe and --exact go with --method split only");
+  if (o.training() == MeasureMode::kReplay && o.method != "split")
+    throw bad_input("--mode replay goes with --method split only");
   if (o.probes() && !o.common.device.empty())
     throw bad_input("--probe measures on the worker's device; leave --device away");
   Answer a;
@@ -281,6 +283,8 @@ void run(const Options& o) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
     throw Error(error.kind(), fmt::format("{}\nrun: {}", error.what(), profile_command(o)));
   }
+  if (o.training() == MeasureMode::kReplay && a.estimate.regime == Regime::kSingle)
+    throw bad_input("a CPU has nothing to replay; leave --mode away");
   a.tuned = with_autotune(o, store, a.device, model.network);
   a.job = job_of(o);
   o.common.json ? print_json_estimate(o, model, a) : print_text(o, model, a);

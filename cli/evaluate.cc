@@ -98,9 +98,13 @@ void run(Options& o) {
     throw bad_input("name a MODEL to evaluate, or a suite with --suite paper");
   if (!o.suite.name.empty()) {
     for (const std::string& name : options.methods) method_behind(name);
+    if (o.mode != "eager" || options.model.recipe.autotune || options.model.batch != 1)
+      throw bad_input(
+          "a suite says itself what is trained and how; choose among its evaluations with --only");
+    if (o.common.json)
+      throw bad_input("a suite writes its JSON to the folder of --output; leave --json away");
     o.suite.folder = o.output.empty() ? "suite" : o.output;
-    run_suite(open_session(o.common), o.suite, options, o.methods, o.samples,
-              o.common.quiet || o.common.json);
+    run_suite(open_session(o.common), o.suite, options, o.methods, o.samples, o.common.quiet);
     return;
   }
   const Model model = model_to_evaluate(options);

@@ -38,6 +38,22 @@ std::vector<SuiteRun> chosen(std::vector<SuiteRun> runs, const std::vector<std::
   return runs;
 }
 
+// What the folder has of the suite, from this run or an earlier one.
+std::vector<Json> finished(const std::string& folder, const std::vector<SuiteRun>& runs) {
+  std::vector<Json> done;
+  for (const SuiteRun& run : runs) {
+    const std::string path = folder + "/" + run.name() + ".json";
+    if (!std::filesystem::exists(path)) continue;
+    done.push_back(read_json_file(path));
+    try {
+      suite_report({done.back()});
+    } catch (const Json::exception&) {
+      throw bad_input(path + ": not an evaluation of this program; delete it, and it is made again");
+    }
+  }
+  return done;
+}
+
 }  // namespace
 
 void run_suite(const Session& session, const SuiteOptions& suite, EvaluationOptions options,
@@ -47,6 +63,7 @@ void run_suite(const Session& session, const SuiteOptions& suite, EvaluationOpti
   const std::vector<SuiteRun> runs = chosen(all, suite.only);
   std::filesystem::create_directories(suite.folder);
   require_writable(suite.folder + "/suite.md");
+  finished(suite.folder, all);  // told before the training, not after it
   const auto start = std::chrono::steady_clock::now();
   int left = 0;
   for (const SuiteRun& run : runs) {
@@ -65,17 +82,7 @@ void run_suite(const Session& session, const SuiteOptions& suite, EvaluationOpti
     const EvaluationResult result = run_evaluation(session, model_to_evaluate(options), options, quiet);
     write_evaluation(suite.folder + "/" + run.name(), result);
   }
-  std::vector<Json> done;
-  for (const SuiteRun& run : all) {
-    const std::string path = suite.folder + "/" + run.name() + ".json";
-    if (!std::filesystem::exists(path)) continue;
-    done.push_back(read_json_file(path));
-    try {
-      suite_report({done.back()});
-    } catch (const Json::exception&) {
-      throw bad_input(path + ": not an evaluation of this program; delete it, and it is made again");
-    }
-  }
+  const std::vector<Json> done = finished(suite.folder, all);
   const std::string report = suite_report(done);
   write_file(suite.folder + "/suite.md", report);
   fmt::print("{}", report);

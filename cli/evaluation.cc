@@ -14,7 +14,11 @@ Model model_to_evaluate(const EvaluationOptions& o) {
     throw bad_input(o.model.model +
                     ": random networks are sampled from zoo families only; see: ampere models");
   }
-  for (const std::string& name : o.methods) method_behind(name);
+  for (const std::string& name : o.methods) {
+    if (o.mode == MeasureMode::kReplay && !method_behind(name).learns_composition)
+      throw bad_input("--mode replay: " + name + " tells the cost of eager training only");
+    method_behind(name);
+  }
   return model;
 }
 

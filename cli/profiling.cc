@@ -6,6 +6,7 @@
 #include <chrono>
 #include <set>
 
+#include "base/error.h"
 #include "estimate/check.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/sample.h"
@@ -42,6 +43,11 @@ void take_a_quick_look(ProfileOptions& p, int ticks) {
   p.target_error = 0.05;
 }
 
+// Unless the user says how exact a point is to be.
+bool quick(const Session& session, const ProfilingOptions& options) {
+  return two_clocks(session) && options.target_error == 0;
+}
+
 constexpr int kTicksOfALayer = 2;
 constexpr int kTicksOfANetwork = 4;  // eager training wavers with the host
 constexpr int kCheckPasses = 3;
@@ -74,9 +80,17 @@ void add_profiling_options(CLI::App& verb, ProfilingOptions& o) {
 void measure_idle(const Session& session, DeviceProfile& profile) {
   if (!two_clocks(session) || profile.idle_power_w()) return;
   const Json idle = session.worker->idle(2, session.meter);
-  const double watts =
-      read_answer(*session.worker, [&] { return JsonReader(idle, "idle").number("power_w"); });
-  profile.set_idle_power_w(watts, idle.value("modelled", false));
+  if (idle.contains("power_w") && idle["power_w"].is_null()) {
+    throw Error(
+        ErrorKind::kNoMeter,
+        "the meter " + session.meter + " stood still while the device was idle; choose another with --meter");
+  }
+  read_answer(*session.worker, [&] {
+    const JsonReader r(idle, "idle");
+    const double watts = r.number("power_w");
+    if (!(watts >= 0)) throw bad_input("idle: \"power_w\" must not be negative");
+    profile.set_idle_power_w(watts, r.boolean("modelled", false));
+  });
 }
 
 ProfileOptions measuring_eagerly(const Session& session, const ModelOptions& model,
@@ -88,22 +102,30 @@ ProfileOptions measuring_eagerly(const Session& session, const ModelOptions& mod
   p.guide = options.guide == "energy" ? Quantity::kEnergy : Quantity::kTime;
   p.recipe = model.recipe;
   p.meter = session.meter;
-  p.target_error = options.target_error;
+  p.target_error = options.target_error > 0 ? options.target_error : 0.01;
   p.budget_s = options.budget_s;
-  if (two_clocks(session)) take_a_quick_look(p, kTicksOfANetwork);
+  if (quick(session, options)) take_a_quick_look(p, kTicksOfANetwork);
   return p;
 }
 
 ProfileOptions measuring(const Session& session, const ModelOptions& model, const ProfilingOptions& options) {
   ProfileOptions p = measuring_eagerly(session, model, options);
   p.mode = session.probe_mode();
-  if (!two_clocks(session)) return p;
-  take_a_quick_look(p, kTicksOfALayer);
+  p.guided.spread_of_three = 2;
+  if (!two_clocks(session)) {
+    // Kernels work in blocks of channels, so even a line has steps that four points do not show.
+    p.guided.max_points_1d = or_else(options.points_1d, 12);
+    p.guided.max_points_2d = or_else(options.points_2d, 24);
+    p.guided.min_points_1d = std::min(8, p.guided.max_points_1d);
+    p.guided.min_points_2d = std::min(14, p.guided.max_points_2d);
+    return p;
+  }
+  if (quick(session, options)) take_a_quick_look(p, kTicksOfALayer);
   p.sparse_energy = true;
+  p.guide = Quantity::kTime;
   p.guided.max_points_1d = or_else(options.points_1d, 16);
   p.guided.max_points_2d = or_else(options.points_2d, 48);
   p.guided.stop_deviation = options.target_deviation > 0 ? options.target_deviation : 0.02;
-  p.guided.spread_of_three = 2;
   p.guided.min_points_2d = 16;
   p.guided_energy = p.guided;
   p.guided_energy.min_points_1d = 6;
@@ -138,7 +160,8 @@ CheckOptions checking(const Session& session, const ModelOptions& m, const Profi
 }
 
 // A run that found everything measured says nothing of what that took.
-void remember_effort(DeviceProfile& profile, const std::string& family, MethodProfile& result) {
+void remember_effort(DeviceProfile& profile, const std::string& family, int trainings,
+                     MethodProfile& result) {
   const std::string name = "profiling/" + result.method + "/" + family;
   if (const auto earlier = profile.store().fact(profile.device(), profile.recipe(), name)) {
     const JsonReader r(*earlier, name);
@@ -146,7 +169,7 @@ void remember_effort(DeviceProfile& profile, const std::string& family, MethodPr
     result.all_fitting_seconds = r.number("fitting_time_s");
     result.all_points = static_cast<int>(r.integer("points"));
   }
-  if (result.summary.measured == 0 && result.all_points > 0) return;
+  if (result.summary.measured == 0 && trainings == 0 && result.all_points > 0) return;
   result.all_seconds += result.summary.seconds;
   result.all_fitting_seconds += result.summary.fitting_seconds;
   result.all_points += result.summary.measured;
@@ -193,7 +216,7 @@ MethodProfile profile_method(const Session& session, DeviceProfile& profile, con
   }
   check.learn();
   result.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  remember_effort(profile, family_of(model.network, m.batch), result);
+  remember_effort(profile, family_of(model.network, m.batch), check.trainings_measured(), result);
   return result;
 }
 

@@ -19,7 +19,7 @@ struct ProfilingOptions {
   std::string guide = "time";
   int checks = 6;         // whole networks trained beside it
   double budget_s = 0.8;  // of training per point
-  double target_error = 0.01;
+  double target_error = 0;
 };
 void add_profiling_options(CLI::App& verb, ProfilingOptions& options);
 
@@ -27,7 +27,8 @@ void add_profiling_options(CLI::App& verb, ProfilingOptions& options);
 ProfileOptions measuring(const Session& session, const ModelOptions& model, const ProfilingOptions& options);
 ProfileOptions measuring_eagerly(const Session& session, const ModelOptions& model,
                                  const ProfilingOptions& options);
-// Whole networks are measured longer: they are few, and they are the truth.
+// Whole networks, trained eagerly: longer where one measurement can settle, and in several passes
+// (CheckOptions, EvaluateOptions) where the host drifts.
 ProfileOptions measuring_whole(const Session& session, const ModelOptions& model,
                                const ProfilingOptions& options);
 

@@ -6,15 +6,15 @@
 namespace ampere {
 namespace {
 
-int at_most(int wanted, int limit) { return wanted > 0 ? wanted : limit; }
+int unless_given(int wanted, int usual) { return wanted > 0 ? wanted : usual; }
 
 }  // namespace
 
 ProfilingOptions sparser(ProfilingOptions o) {
-  o.points_1d = at_most(o.points_1d, 5);
-  o.points_2d = at_most(o.points_2d, 8);
-  o.energy_points_1d = at_most(o.energy_points_1d, 4);
-  o.energy_points_2d = at_most(o.energy_points_2d, 7);
+  o.points_1d = unless_given(o.points_1d, 5);
+  o.points_2d = unless_given(o.points_2d, 8);
+  o.energy_points_1d = unless_given(o.energy_points_1d, 4);
+  o.energy_points_2d = unless_given(o.energy_points_2d, 7);
   return o;
 }
 

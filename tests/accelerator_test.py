@@ -5,11 +5,15 @@
 """
 
 import json
+import pathlib
+import shlex
 import sqlite3
+import sys
 
 import support
 from support import AmpereTest, scripted
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 NETWORK = ["cnn5:c1=6,c2=9,c3=12,c4=12", "--batch", "2"]
 CUDA = ["--worker", scripted("cuda")]
 
@@ -84,6 +88,20 @@ class Accelerator(AmpereTest):
         hard = self.profile("--target", "0.1%")["target"]
         self.assertFalse(hard["reached"])
         self.assertIn("was not reached", self.output_of("profile", *NETWORK, *CUDA, "-q", "--target", "0.1%"))
+
+    def test_a_recorded_profile_can_be_played_back(self):
+        log = self.folder / "recording.jsonl"
+        self.output_of("profile", *NETWORK, *CUDA, "-q", env={"AMPERE_RECORD": str(log)})
+        first = self.points("split/%")
+        other = self.folder / "other.db"
+        replay = "exec " + shlex.join([sys.executable, str(ROOT / "tools" / "replay_worker"), str(log)])
+        self.output_of("profile", *NETWORK, "--worker", replay, "-q", env={"AMPERE_STORE": str(other)})
+        self.store = other
+        self.assertEqual(self.points("split/%"), first)
+
+    def test_energy_that_does_not_come_ends_the_run(self):
+        done = self.run_ampere("profile", *NETWORK, "-q", "--worker", scripted("no-energy"))
+        self.assert_refused(done, 3, r"without its energy; choose another meter")
 
     def test_evaluation_compares_with_and_without_probes(self):
         methods = ["split", "split-probe", "split-exact", "paper", "neuralpower"]

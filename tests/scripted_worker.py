@@ -14,6 +14,7 @@ no-device   leaves its device out of the answer to detect
 no-meter    has no energy meter
 cuda        has an accelerator, which replays at half the cost
 no-capture  has one that cannot
+no-energy   has one, and never tells an energy
 
 "9+" for N is measurement 9 and all after it. COUNT_FILE keeps the count when the worker is started again.
 """
@@ -65,7 +66,7 @@ def answer(verb, params, mode, number, failing, count):
         return {"result": {"meters": []}}
     if verb == "detect":
         meters = {"meters": [], "default_meter": ""} if mode == "no-meter" else {"meters": [METER], "default_meter": "imaginary"}
-        kind = {"type": "cuda"} if mode in ("cuda", "no-capture") else {}
+        kind = {"type": "cuda"} if mode in ("cuda", "no-capture", "no-energy") else {}
         return {"result": {"device": {**DEVICE, **kind}, **meters}}
     if verb == "idle":
         return {"result": {"power_w": 1, "seconds": params.get("seconds", 1), "meter": "imaginary", "modelled": True}}
@@ -77,7 +78,9 @@ def answer(verb, params, mode, number, failing, count):
         time.sleep(0.02)
     if failing and mode != "small":
         return misbehave(mode)
-    return measured(params, number if mode == "small" else 1 << 30, mode == "cuda",
+    if mode == "no-energy":
+        params = {**params, "energy": False}
+    return measured(params, number if mode == "small" else 1 << 30, mode in ("cuda", "no-energy"),
                     0.1 * count if mode == "drifts" else 0)
 
 

@@ -93,6 +93,7 @@ struct Score {
     ++count;
   }
   void print(const std::string& what) const {
+    if (count == 0) return;
     std::printf("| %s | %.1f%% | %.2f | %d |\n", what.c_str(), 100 * absolute / count,
                 std::sqrt(squared_z / count), count);
   }
@@ -108,6 +109,7 @@ Score score_times(const std::vector<Kind>& kinds, const SurfaceOptions& options,
     }
     std::vector<Observation> list;
     for (const auto& [place, o] : observations) list.push_back(o);
+    if (list.empty()) continue;
     const SurfaceModel model(list, kind.plan.kind.surface,
                              CostPolynomial(kind.plan.kind, hands_gradient_down(kind.plan.role)), options);
     for (const Point& p : kind.judged) {
@@ -164,6 +166,20 @@ Score score_power(const std::vector<Kind>& kinds, Power how) {
 
 constexpr std::size_t kAll = 100000;
 
+// Every other random place goes to the points that are fitted, or replaces them.
+std::vector<Kind> with_random_places(std::vector<Kind> kinds, bool keep_chosen, bool fit_random) {
+  for (Kind& kind : kinds) {
+    std::vector<Point> judged;
+    std::vector<Point> given;
+    for (std::size_t i = 0; i < kind.judged.size(); ++i)
+      (i % 2 == 0 ? judged : given).push_back(kind.judged[i]);
+    if (!keep_chosen) kind.fitted.clear();
+    if (fit_random) kind.fitted.insert(kind.fitted.end(), given.begin(), given.end());
+    kind.judged = judged;
+  }
+  return kinds;
+}
+
 void print_times(const std::vector<Kind>& kinds) {
   const SurfaceOptions usual = default_surface_options();
   score_times(kinds, usual, kAll).print("as it is: Matérn 5/2, logarithms, physical mean");
@@ -186,6 +202,14 @@ void print_times(const std::vector<Kind>& kinds) {
   }
 }
 
+// Where points lie matters more than how they are joined.
+void print_places(const std::vector<Kind>& kinds) {
+  const SurfaceOptions usual = default_surface_options();
+  score_times(with_random_places(kinds, true, false), usual, kAll).print("places that profiling chose");
+  score_times(with_random_places(kinds, false, true), usual, kAll).print("random places, fewer");
+  score_times(with_random_places(kinds, true, true), usual, kAll).print("both");
+}
+
 void run(const std::string& path, const std::string& model, std::int64_t batch) {
   const std::vector<Point> points = read_points(path);
   const std::vector<SurfacePlan> plans = split_plans(parse_layers(build(parse_zoo(model)), batch));
@@ -198,6 +222,8 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
                 static_cast<long long>(batch), recipe.c_str(), kinds.size());
     std::printf("| time of a layer | error | z | places |\n| --- | --- | --- | --- |\n");
     print_times(kinds);
+    std::printf("\n| time, half of the places | error | z | places |\n| --- | --- | --- | --- |\n");
+    print_places(kinds);
     if (score_power(kinds, Power::kConstant).count == 0) continue;
     std::printf("\n| energy of a layer, its time known | error | z | places |\n| --- | --- | --- | --- |\n");
     score_power(kinds, Power::kRatesAndTime).print("as it is: power over FLOP rate, byte rate and time");

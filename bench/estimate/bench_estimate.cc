@@ -64,7 +64,8 @@ void estimate_network_of_layers(benchmark::State& state) {
   Fixture& f = fixture();
   std::vector<Layer> layers(f.layers().begin(), f.layers().begin() + state.range(0));
   const Method& method = find_method("split");
-  for (auto _ : state) benchmark::DoNotOptimize(method.estimate(f.profile(), layers));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(method.estimate(f.profile(), layers, "any", MeasureMode::kEager));
   state.counters["layers"] = static_cast<double>(layers.size());
 }
 BENCHMARK(estimate_network_of_layers)->Arg(10)->Arg(50)->Unit(benchmark::kMillisecond);

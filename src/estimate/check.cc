@@ -26,7 +26,7 @@ std::string whole_key(const std::string& prefix, const Network& network, std::in
 Measurement measure_whole(DeviceProfile& profile, const std::string& key, const Network& network,
                           std::int64_t batch, const Measure& measure, const ProfileOptions& options) {
   const MeasureRequest request = request_for({network, true, false}, batch, options);
-  Measurement m = measure(request);
+  Measurement m = measure_as_asked(measure, request);
   profile.add_point({key, {0, 0}, provenance(request), m, ""});
   return m;
 }
@@ -70,13 +70,15 @@ std::string CompositionCheck::key(const Training& training) const {
 bool CompositionCheck::measure_next() {
   while (next_ < trainings()) {
     const Training& t = trainings_[static_cast<std::size_t>(next_++)];
-    if (too_large_.count(t.network) || static_cast<int>(profile_.points(key(t)).size()) > t.pass) continue;
+    if (too_large_.count({t.network, t.replay}) || static_cast<int>(profile_.points(key(t)).size()) > t.pass)
+      continue;
     try {
       measure_whole(profile_, key(t), networks_[t.network], batch_, measure_,
                     t.replay ? options_.replay : options_.eager);
+      ++measured_;
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::kOutOfMemory) throw;
-      too_large_.insert(t.network);  // layers may fit the device where the whole does not
+      too_large_.insert({t.network, t.replay});  // layers may fit the device where the whole does not
     }
     return true;
   }
@@ -89,6 +91,8 @@ void CompositionCheck::learn() {
   const auto keep = [&](Part part, const CompositionError& error) {
     keep_composition(profile_, method_.name, family, part, error);
   };
+  // Probes of other networks would let their host times in.
+  profile_.use_probes(Probes::kNone);
   Checks checks;
   std::vector<SplitParts> parts;
   std::vector<WholeCost> wholes;
@@ -102,7 +106,7 @@ void CompositionCheck::learn() {
     if (!sum.two_clocks || !replayed) continue;
     checks.device_s.push_back({replayed->time_s, sum.device_s});
     checks.device_j.push_back({replayed->energy_j, sum.device_j});
-    if (whole->time_s > kHostShows * replayed->time_s)
+    if (whole->time_s > kHostShows * replayed->time_s && sum.host_s > 0)
       checks.host_s.push_back({host_behind(whole->time_s, replayed->time_s), sum.host_s});
   }
   const SplitFactors factors{learn_composition(checks.device_s), learn_composition(checks.device_j),
@@ -119,6 +123,7 @@ void CompositionCheck::learn() {
   keep(Part::kHostTime, factors.host_s);
   keep(Part::kEnergy, learn_composition(checks.energy));
   keep(Part::kTime, learn_composition(checks.time));
+  profile_.use_probes(Probes::kEnergies);
 }
 
 }  // namespace ampere

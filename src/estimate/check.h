@@ -42,6 +42,7 @@ class CompositionCheck {
   bool measure_next();
   int trainings() const { return static_cast<int>(trainings_.size()); }
   int trainings_done() const { return next_; }
+  int trainings_measured() const { return measured_; }  // by this object, not found in the store
 
   // Compares what was measured with the estimates and keeps what that teaches. The surfaces must be there.
   void learn();
@@ -61,8 +62,9 @@ class CompositionCheck {
   Measure measure_;
   CheckOptions options_;
   std::vector<Training> trainings_;
-  std::set<std::size_t> too_large_;
+  std::set<std::pair<std::size_t, bool>> too_large_;  // network, replayed
   int next_ = 0;
+  int measured_ = 0;
 };
 
 }  // namespace ampere

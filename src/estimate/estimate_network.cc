@@ -52,7 +52,10 @@ Estimate estimate_network(DeviceProfile& profile, const Method& method, const Ne
   // The factor goes to all parts alike, so that layers still add up to the whole.
   const double time_factor = std::exp(time.log_bias);
   e.fixed_energy_j *= e.composition_factor;
+  e.device_energy_j *= e.composition_factor;
   e.fixed_time_s *= time_factor;
+  e.device_time_s *= time_factor;
+  e.host_time_s *= time_factor;
   for (LayerEstimate& layer : e.layers) {
     layer.energy_j = layer.energy_j * e.composition_factor;
     layer.time_s = layer.time_s * time_factor;

@@ -11,12 +11,6 @@ namespace {
 
 constexpr double kZ95 = 1.959963984540054;
 
-std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans) {
-  std::map<std::string, std::string> map;
-  for (const SurfacePlan& p : plans) map[p.layer_key] = p.key;
-  return map;
-}
-
 // Layers by the surfaces of one stage.
 std::map<std::string, std::string> surface_map_of_stage(const std::vector<SurfacePlan>& plans, Phase stage) {
   std::map<std::string, std::string> map;

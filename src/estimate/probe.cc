@@ -84,7 +84,7 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
   profile.add_plans(plans);
   if (profile.points(kEmptyKey).empty()) {
     const MeasureRequest request = request_for(empty_probe(), 1, options.measuring);
-    profile.add_point({kEmptyKey, {0, 0}, provenance(request), measure(request), ""});
+    profile.add_point({kEmptyKey, {0, 0}, provenance(request), measure_as_asked(measure, request), ""});
   }
   ProbeSummary summary;
   std::vector<Place> places = places_of(profile, plans, layers);
@@ -94,7 +94,7 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
 
   std::vector<Place> wanted;
   for (const Place& p : places) {
-    if (known(profile, p, options.energy)) {
+    if (known(profile, p, options.energy || p.unprofiled)) {
       ++summary.known;
     } else if (p.unprofiled || p.unknown_j > options.matters * total_j) {
       wanted.push_back(p);
@@ -114,7 +114,7 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
       request = without_energy(std::move(request));
     }
     try {
-      const Measurement m = measure(request);
+      const Measurement m = measure_as_asked(measure, request);
       const Probes kind = energy ? Probes::kEnergies : Probes::kTimes;
       profile.add_point({probe_key(p.plan->key, kind), p.channels, provenance(request), m, ""});
       ++summary.measured;

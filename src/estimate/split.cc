@@ -12,12 +12,6 @@ constexpr double kOverlap = 8;
 // How far the sum of host times may be off a network that nobody has trained.
 constexpr double kHostUnknown = 0.25;
 
-std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans) {
-  std::map<std::string, std::string> map;
-  for (const SurfacePlan& p : plans) map[p.layer_key] = p.key;
-  return map;
-}
-
 // Layers of one kind share one host time, so they err together.
 void add_host(DeviceProfile& profile, const std::vector<Layer>& layers,
               const std::map<std::string, std::string>& surface_of, SplitParts& parts) {

@@ -6,6 +6,12 @@
 
 namespace ampere {
 
+std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans) {
+  std::map<std::string, std::string> map;
+  for (const SurfacePlan& p : plans) map[p.layer_key] = p.key;
+  return map;
+}
+
 namespace {
 
 using Predict = std::function<SurfacePrediction(const std::string& key, const std::vector<Channels>& places)>;

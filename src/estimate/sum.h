@@ -10,6 +10,9 @@
 
 namespace ampere {
 
+// Layer::key() to the key of the surface that stands for it.
+std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans);
+
 struct LayerSum {
   double mean = 0;
   double variance = 0;

@@ -38,9 +38,8 @@ Passes train_all(DeviceProfile& profile, const std::vector<Network>& networks, s
     passes.emplace_back();
     for (const Network& network : networks) {
       const std::string key = truth_key(options.mode, pass, network, batch);
-      const auto& seen = profile.points(key);
-      passes.back().push_back(seen.empty() ? measure_whole(profile, key, network, batch, measure, training)
-                                           : seen.back().measurement);
+      if (profile.points(key).empty()) measure_whole(profile, key, network, batch, measure, training);
+      passes.back().push_back(profile.points(key).back().measurement);
       if (options.progress) options.progress(++done, of);
     }
   }

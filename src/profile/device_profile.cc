@@ -204,9 +204,12 @@ SurfacePrediction DeviceProfile::energies(const std::string& key, const std::vec
 }
 
 HostTime DeviceProfile::host(const std::string& key) {
+  std::vector<std::string> stored = {key};
+  if (probes_ != Probes::kNone) stored.push_back(probe_key(key, Probes::kTimes));
+  if (probes_ == Probes::kEnergies) stored.push_back(probe_key(key, Probes::kEnergies));
   std::vector<double> values;
-  for (const std::string& stored : {key, probe_key(key, Probes::kTimes), probe_key(key, Probes::kEnergies)}) {
-    for (const StoredPoint& p : points(stored)) {
+  for (const std::string& from : stored) {
+    for (const StoredPoint& p : points(from)) {
       if (p.measurement.host_s) values.push_back(*p.measurement.host_s);
     }
   }

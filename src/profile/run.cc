@@ -11,20 +11,10 @@ namespace {
 
 constexpr int kMostDeaths = 3;
 
-// What one point costs, from what points took so far.
-class PointCost {
- public:
-  explicit PointCost(double guess) : seconds_(guess) {}
-  void add(double seconds) {
-    seconds_ += seconds;
-    ++points_;
-  }
-  double each() const { return seconds_ / points_; }
-
- private:
-  double seconds_;
-  int points_ = 1;
-};
+// What a point costs, in seconds, to weigh what it teaches. Constants and not the clock, so that a run
+// chooses the same points again after it was killed, or when it is played back from a recording.
+constexpr double kTimeCost = 0.05;
+constexpr double kEnergyCost = 0.5;
 
 Deviations deviations_of(const SurfaceModel& model) {
   return [&model](const std::vector<Channels>& places) { return model.relative_deviation(places); };
@@ -89,6 +79,7 @@ class Run {
     s.reused = static_cast<int>(places(plan.key).size());
     summary_.reused += s.reused;
     std::set<Channels> refused;
+    died_at_.reset();
     std::vector<Channels> asked_for = places_asked_for(plan);
     for (;;) {
       Choice choice;
@@ -160,12 +151,12 @@ class Run {
         next_point(surface, plan.domain, metered, refused,
                    power ? deviations_of(*power, profile_.model(plan.key, Quantity::kTime)) : Deviations{},
                    options_.guided_energy);
-    if (!power && energy.channels) return {energy, true};
+    if (energy.channels && (!power || energy.deviation >= 1)) return {energy, true};
     const NextPoint time = by_model();
     if (!time.channels) return {energy.channels ? energy : time, true};
     if (!energy.channels) return {time, false};
-    const bool energy_teaches = energy.deviation * energy.deviation / energy_cost_.each() >
-                                time.deviation * time.deviation / time_cost_.each();
+    const bool energy_teaches =
+        energy.deviation * energy.deviation / kEnergyCost > time.deviation * time.deviation / kTimeCost;
     return energy_teaches ? Choice{energy, true} : Choice{time, false};
   }
 
@@ -195,9 +186,7 @@ class Run {
 
   void measure_point(const std::string& key, Channels channels, const MeasureRequest& request) {
     report(key);
-    const auto start = std::chrono::steady_clock::now();
-    const Measurement m = measure_(request);
-    (request.energy ? energy_cost_ : time_cost_).add(seconds_since(start));
+    const Measurement m = measure_as_asked(measure_, request);
     profile_.add_point({key, channels, provenance(request), m, ""});
     ++summary_.measured;
     if (!m.stable) ++summary_.unstable;
@@ -219,8 +208,6 @@ class Run {
   ProfileSummary summary_;
   int expected_ = 0;
   int done_ = 0;
-  PointCost time_cost_{0.05};
-  PointCost energy_cost_{0.5};
   int deaths_ = 0;                   // of the worker, since it last measured something
   std::optional<Channels> died_at_;  // the point it died at last
 };
@@ -244,6 +231,16 @@ MeasureRequest request_for(const Variant& variant, std::int64_t batch, const Pro
   r.min_ticks = options.min_ticks;
   r.discard_first = options.discard_first;
   return r;
+}
+
+Measurement measure_as_asked(const Measure& measure, const MeasureRequest& request) {
+  Measurement m = measure(request);
+  if (request.energy && !m.energy_j) {
+    throw Error(ErrorKind::kNoMeter,
+                "the worker measured " + request.network.name() +
+                    " without its energy; choose another meter with --meter (ampere detect lists them)");
+  }
+  return m;
 }
 
 MeasureRequest without_energy(MeasureRequest r) {

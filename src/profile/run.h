@@ -79,6 +79,9 @@ ProfileSummary run_profile(DeviceProfile& profile, const std::vector<SurfacePlan
 MeasureRequest request_for(const Variant& variant, std::int64_t batch, const ProfileOptions& options);
 MeasureRequest without_energy(MeasureRequest request);
 
+// Throws Error{kNoMeter} where energy was asked for and none came back.
+Measurement measure_as_asked(const Measure& measure, const MeasureRequest& request);
+
 // What is written beside a point: the network and how it was trained.
 std::string provenance(const MeasureRequest& request);
 

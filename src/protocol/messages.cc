@@ -197,8 +197,8 @@ Measurement measurement_from_json(const Json& json) {
   m.before = state_from_json(r, "before");
   m.after = state_from_json(r, "after");
   auto possible = [](double v) { return std::isfinite(v) && v > 0; };
-  if (!possible(m.time_s) || (m.energy_j && !possible(*m.energy_j)) || (m.host_s && !(*m.host_s >= 0))) {
-    throw bad_input("measurement: energy and time per iteration must be positive, found " +
+  if (!possible(m.time_s) || (m.energy_j && !possible(*m.energy_j)) || (m.host_s && !possible(*m.host_s))) {
+    throw bad_input("measurement: energy, time and host time per iteration must be positive, found " +
                     json.dump(-1, ' ', true, Json::error_handler_t::replace));
   }
   return m;

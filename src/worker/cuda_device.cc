@@ -127,7 +127,7 @@ class CudaDevice : public Device {
   void trim() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
 
  private:
-  // Graphs of one and of many equal kernels, back to back: what does not grow with the kernels is the launch.
+  // Graphs of few and of many equal kernels, back to back: what does not grow with the kernels is the launch.
   double measure_launch() {
     at::Tensor number = at::zeros({1}, at::TensorOptions().device(place()));
     const auto seconds_of = [&](int kernels) {

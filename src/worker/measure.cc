@@ -119,6 +119,8 @@ void meter_time(Measurement& m, const MeasureRequest& request, const Work& work,
 }  // namespace
 
 Measurement measure(const MeasureRequest& request, Device& device, MeterInUse* source) {
+  // Measured once, while there is still room for it.
+  const double launch_s = request.mode == MeasureMode::kReplay ? device.launch_seconds() : 0;
   TrainerOptions training;
   training.loss = request.loss;
   training.input_grad = request.input_grad;
@@ -154,11 +156,10 @@ Measurement measure(const MeasureRequest& request, Device& device, MeterInUse* s
     meter_time(m, request, work, steps);
   }
   if (captured.replay) {
-    // Meanwhile the device stood still, so its energy is that of the rest of the time at the same power,
-    // nearly.
-    const double launch = std::min(device.launch_seconds() / steps, m.time_s / 2);
-    if (m.energy_j) *m.energy_j *= 1 - launch / m.time_s;
+    // The device stands still meanwhile.
+    const double launch = std::min(launch_s / steps, m.time_s / 2);
     m.time_s -= launch;
+    if (m.energy_j) *m.energy_j -= std::min(source->idle.value() * launch, *m.energy_j / 2);
   }
   m.mode = captured.replay ? "replay" : "eager";
   m.note = captured.note;
