@@ -29,7 +29,9 @@ PowerModel::PowerModel(const std::vector<PowerObservation>& observations, const 
     data.noise_weights(i) = 1 + error * error;
   }
   data.x = locate(places, times);
-  gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), default_surface_options().gp));
+  GpOptions options = default_surface_options().gp;
+  options.kernel = KernelType::kMatern52;  // power is smooth in what the device does, unlike time in channels
+  gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), options));
   caution_ = caution(*gp_);
   for (const PowerObservation& o : observations) know(o);
 }

@@ -42,6 +42,8 @@ double caution(const Gp& gp) {
 
 SurfaceOptions default_surface_options() {
   SurfaceOptions options;
+  // Costs step from one channel number to the next, as kernels and their blocks do (docs/accuracy.md).
+  options.gp.kernel = KernelType::kMatern12;
   options.gp.restarts = 3;
   options.gp.subtract_mean = true;
   // With a dozen points the likelihood alone cannot tell noise from wiggles; measurements have told
