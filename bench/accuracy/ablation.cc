@@ -182,10 +182,10 @@ std::vector<Kind> with_random_places(std::vector<Kind> kinds, bool keep_chosen, 
 
 void print_times(const std::vector<Kind>& kinds) {
   const SurfaceOptions usual = default_surface_options();
-  score_times(kinds, usual, kAll).print("as it is: Matérn 5/2, logarithms, physical mean");
-  for (const auto& [name, kernel] :
-       {std::pair{"Matérn 3/2", KernelType::kMatern32}, std::pair{"Matérn 1/2", KernelType::kMatern12},
-        std::pair{"squared exponential", KernelType::kSquaredExponential}}) {
+  score_times(kinds, usual, kAll).print("as it is: Matérn 1/2, logarithms, physical mean");
+  for (const auto& [name, kernel] : {std::pair{"Matérn 3/2", KernelType::kMatern32},
+                                     std::pair{"Matérn 5/2 (the paper's)", KernelType::kMatern52},
+                                     std::pair{"squared exponential", KernelType::kSquaredExponential}}) {
     SurfaceOptions o = usual;
     o.gp.kernel = kernel;
     score_times(kinds, o, kAll).print(std::string("kernel: ") + name);
@@ -210,6 +210,28 @@ void print_places(const std::vector<Kind>& kinds) {
   score_times(with_random_places(kinds, true, true), usual, kAll).print("both");
 }
 
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Where profiling went, and where networks are.
+void print_medians(const std::vector<Kind>& kinds) {
+  for (const Kind& kind : kinds) {
+    std::vector<double> in[2], out[2];
+    for (int i : {0, 1}) {
+      for (const Point& p : i == 0 ? kind.fitted : kind.judged) {
+        in[i].push_back(static_cast<double>(p.channels.in));
+        out[i].push_back(static_cast<double>(p.channels.out));
+      }
+    }
+    std::printf("- %s, run %s: median channels of profiling %.0f>%.0f, of networks %.0f>%.0f\n",
+                kind.plan.kind.word().c_str(), kind.fitted.front().run.c_str(), median_of(in[0]),
+                median_of(out[0]), median_of(in[1]), median_of(out[1]));
+  }
+  std::printf("\n");
+}
+
 void run(const std::string& path, const std::string& model, std::int64_t batch) {
   const std::vector<Point> points = read_points(path);
   const std::vector<SurfacePlan> plans = split_plans(parse_layers(build(parse_zoo(model)), batch));
@@ -220,6 +242,7 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
     if (kinds.empty()) continue;
     std::printf("\n%s at batch %lld, recipe %s: %zu surfaces over two channel numbers\n\n", model.c_str(),
                 static_cast<long long>(batch), recipe.c_str(), kinds.size());
+    print_medians(kinds);
     std::printf("| time of a layer | error | z | places |\n| --- | --- | --- | --- |\n");
     print_times(kinds);
     std::printf("\n| time, half of the places | error | z | places |\n| --- | --- | --- | --- |\n");

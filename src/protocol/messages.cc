@@ -171,6 +171,8 @@ Json to_json(const Measurement& m) {
           {"iterations", m.iterations},
           {"stable", m.stable},
           {"modelled", m.modelled},
+          {"metering_overhead", or_null(m.metering_overhead)},
+          {"discrepancy", or_null(m.discrepancy)},
           {"meter", m.meter},
           {"mode", m.mode},
           {"note", m.note},
@@ -191,6 +193,8 @@ Measurement measurement_from_json(const Json& json) {
   m.iterations = bounded_count(r, "iterations", 0, 0, INT64_MAX);
   m.stable = r.boolean("stable", false);
   m.modelled = r.boolean("modelled", false);
+  m.metering_overhead = optional_number(r, "metering_overhead", json);
+  m.discrepancy = optional_number(r, "discrepancy", json);
   m.meter = r.text("meter", "");
   m.mode = r.text("mode", "eager");
   m.note = r.text("note", "");

@@ -78,6 +78,10 @@ struct Measurement {
   std::int64_t iterations = 0;  // trained in all windows
   bool stable = false;          // the target error was met
   bool modelled = false;        // the energy comes from a model, not from a counter
+  // Share of the windows' time that went into reading the meter, and how far its power reading, integrated,
+  // is off its counter: (integrated - counted) / counted. Absent where it cannot be told.
+  std::optional<double> metering_overhead;
+  std::optional<double> discrepancy;
   std::string meter;
   std::string mode;           // "eager" or "replay": what was really done
   std::string note;           // anything a reader should know ("capture failed: ...")

@@ -94,6 +94,8 @@ RC_GTEST_PROP(Messages, MeasurementsSurviveTheTrip,
   Measurement m;
   if (metered) m.energy_j = *positive();
   if (has_host) m.host_s = *positive();
+  if (stable) m.discrepancy = -0.01;
+  if (metered) m.metering_overhead = 0.002;
   m.time_s = *positive();
   m.energy_error = *rc::gen::inRange(0, 1000) / 999.0;
   m.time_error = *rc::gen::inRange(0, 1000) / 999.0;

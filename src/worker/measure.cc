@@ -95,6 +95,8 @@ void meter_energy(Measurement& m, const MeasureRequest& request, const Work& wor
   m.iterations = std::llround(rounds * steps);
   m.stable = summary.stable;
   m.modelled = source.meter->info().modelled;
+  m.metering_overhead = summary.overhead;
+  m.discrepancy = summary.discrepancy;
   m.meter = source.meter->info().name;
   m.before = summary.before;
   m.after = summary.after;
