@@ -9,6 +9,9 @@ namespace {
 // How well energy comes again at the same place.
 constexpr double kRepeatability = 0.01;
 constexpr int kFeatures = 3;
+// With a dozen points the process likes to think that it knows everything; at places that nobody measured it
+// is never believed to be better than this (docs/accuracy.md).
+constexpr double kLeastDeviation = 0.03;
 
 }  // namespace
 
@@ -66,6 +69,7 @@ SurfacePrediction PowerModel::energy(const std::vector<Channels>& places,
   Eigen::MatrixXd relative = power.covariance;
   relative.diagonal().array() += roughness * roughness;
   relative *= caution_;
+  relative.diagonal().array() += kLeastDeviation * kLeastDeviation;
   for (Eigen::Index i = 0; i < n; ++i) {
     for (Eigen::Index j = 0; j < n; ++j)
       relative(i, j) += share(i) * share(j) * times.covariance(i, j) / (times.mean(i) * times.mean(j));
