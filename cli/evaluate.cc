@@ -94,6 +94,8 @@ void run(Options& o) {
   if (!o.methods.empty()) options.methods = o.methods;
   if (o.samples > 0) options.samples = o.samples;
   options.mode = o.mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager;
+  // The other methods tell the cost of eager training only.
+  if (o.methods.empty() && options.mode == MeasureMode::kReplay) options.methods = {"split"};
   if (options.model.model.empty() == o.suite.name.empty())
     throw bad_input("name a MODEL to evaluate, or a suite with --suite paper");
   if (!o.suite.name.empty()) {

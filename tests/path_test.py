@@ -114,7 +114,8 @@ class WholePath(AmpereTest):
         output = self.folder / "result"
         e = self.json_of("evaluate", "lenet5", "--batch", "10", "--samples", "3", *QUICK, "-o", output, "--worker", real())
         self.check_evaluation(e, output)
-        self.assertEqual(e["profiling"]["split"]["points_measured"], 0)
+        # What profiling took is that of all runs for this family; this one found everything there.
+        self.assertEqual(e["profiling"]["split"]["points_measured"], first["methods"]["split"]["points_measured"])
         self.assertGreater(e["profiling"]["paper"]["points_measured"], 0)
         self.json_of("estimate", "lenet5", "--batch", "10", "--method", "paper")
         # The same networks again, from the store: the same figures.
