@@ -61,7 +61,10 @@ void run_suite(const Session& session, const SuiteOptions& suite, EvaluationOpti
   const bool accelerator = session.probe_mode() == MeasureMode::kReplay;
   const std::vector<SuiteRun> all = suite_runs(suite_entries(suite.name), accelerator);
   const std::vector<SuiteRun> runs = chosen(all, suite.only);
-  std::filesystem::create_directories(suite.folder);
+  std::error_code failed;
+  std::filesystem::create_directories(suite.folder, failed);
+  if (failed)
+    throw bad_input(suite.folder + ": cannot be made (" + failed.message() + "); name another with --output");
   require_writable(suite.folder + "/suite.md");
   finished(suite.folder, all);  // told before the training, not after it
   const auto start = std::chrono::steady_clock::now();

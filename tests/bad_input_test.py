@@ -86,6 +86,7 @@ USAGE = [
     (["evaluate", "lenet5", "--mode", "replay"], 2, r"a CPU has nothing to replay; leave --mode away"),
     (["evaluate", "lenet5", "--mode", "replay", "--method", "paper"], 2, r"paper tells the cost of eager training only"),
     (["evaluate", "--suite", "paper", "--batch", "3"], 2, r"a suite says itself what is trained"),
+    (["evaluate", "--suite", "paper", "-o", "/dev/null/x"], 2, r"/dev/null/x: cannot be made .*--output"),
     (["evaluate", "--suite", "paper", "--json"], 2, r"leave --json away"),
     (["estimate", "lenet5", "--mode", "replay", "--method", "paper"], 2, r"--mode replay goes with --method split only"),
     (["evaluate", "lenet5", "--passes", "1"], 2, r"--passes"),

@@ -131,7 +131,14 @@ Json WorkerClient::exchange(const std::string& verb, const std::string& task, co
   } catch (const Error& e) {
     fail(task, std::string("answered nonsense (") + e.what() + "): " + excerpt(line), kSpeaksNonsense);
   }
-  if (recording_) recording_->add(request, response);
+  if (recording_) {
+    try {
+      recording_->add(request, response);
+    } catch (const Error&) {
+      process_.reset();  // a full disk is not the worker's fault, and is not told as if it were
+      throw;
+    }
+  }
   if (response.error)
     throw Error(response.error->kind(), std::string("the worker says: ") + response.error->what());
   return std::move(response.result);
