@@ -1,0 +1,133 @@
+#include "schedule/refusal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace ampere {
+namespace {
+
+std::string with_unit(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+// Shortfalls are told exactly enough to act on: never "0.0 Wh".
+std::string energy_text(double joules) {
+  const double wh = joules / 3600;
+  if (wh >= 1000) return with_unit("%.2f kWh", wh / 1000);
+  if (wh >= 0.095) return with_unit(wh >= 9.95 ? "%.1f Wh" : "%.2f Wh", wh);
+  return joules >= 9.95 ? with_unit("%.0f J", joules) : with_unit("%.2g J", joules);
+}
+
+std::string time_text(double seconds) {
+  if (seconds >= 36 * 3600) return with_unit("%.1f days", seconds / 86400);
+  if (seconds >= 7200) return with_unit("%.1f h", seconds / 3600);
+  if (seconds >= 90) return with_unit("%.1f min", seconds / 60);
+  return with_unit("%.2g s", seconds);
+}
+
+struct Nearest {
+  std::size_t device = kNowhere;
+  Slot slot;
+  // How far off, relative to what it needs: shortfalls of energy and of time in one order.
+  double miss = kNever;
+};
+
+Nearest nearest(const Draft& plan, std::size_t job, bool empty_devices) {
+  const Workshop& w = plan.workshop();
+  Nearest best;
+  for (std::size_t d = 0; d < w.device_count(); ++d) {
+    const Demand& demand = w.demand(job, d);
+    if (!demand.possible) continue;
+    const Slot slot = plan.nearest_slot(job, d, empty_devices);
+    const double miss = slot.fits ? 0
+                                  : slot.short_j / std::max(1e-9, demand.energy_j) +
+                                        slot.late_s / std::max(1e-9, demand.slot_s);
+    if (best.device == kNowhere || miss < best.miss) best = {d, slot, miss};
+  }
+  return best;
+}
+
+std::string devices_text(const Workshop& w, std::size_t job) {
+  std::size_t possible = 0;
+  for (std::size_t d = 0; d < w.device_count(); ++d) possible += w.demand(job, d).possible ? 1 : 0;
+  return possible == 1                  ? "the only device it can run on"
+         : possible == w.device_count() ? "every device"
+                                        : "all " + std::to_string(possible) + " devices it can run on";
+}
+
+std::string shortfall(const Workshop& w, std::size_t job, const Nearest& n) {
+  const Demand& demand = w.demand(job, n.device);
+  const std::string& name = w.problem.devices[n.device].name;
+  if (n.slot.short_j > 0) {
+    return "battery short by " + energy_text(n.slot.short_j) + " on " + name + ", where it needs " +
+           energy_text(demand.energy_j);
+  }
+  const double due = w.problem.jobs[job].deadline_s;
+  return (due < kNever ? "deadline missed by " : "window missed by ") + time_text(n.slot.late_s) + " on " +
+         name + ", where it needs " + time_text(demand.slot_s);
+}
+
+// "not profiled on a, b; not allowed on c"
+std::string nowhere_text(const Workshop& w, std::size_t job) {
+  const ScheduleJob& j = w.problem.jobs[job];
+  std::vector<std::string> reasons;
+  std::string text;
+  for (std::size_t d = 0; d < w.device_count(); ++d) {
+    const std::string why = d < j.why_not.size() && !j.why_not[d].empty() ? j.why_not[d] : "no cost is known";
+    if (std::find(reasons.begin(), reasons.end(), why) != reasons.end()) continue;
+    reasons.push_back(why);
+    std::string names;
+    std::size_t count = 0;
+    for (std::size_t e = d; e < w.device_count(); ++e) {
+      const std::string other =
+          e < j.why_not.size() && !j.why_not[e].empty() ? j.why_not[e] : "no cost is known";
+      if (other != why || ++count > 3) continue;
+      names += (names.empty() ? "" : ", ") + w.problem.devices[e].name;
+    }
+    if (count > 3) names += " and " + std::to_string(count - 3) + " more";
+    text += (text.empty() ? "" : "; ") + why + " on " + names;
+  }
+  return text;
+}
+
+}  // namespace
+
+Refusal explain_refusal(const Draft& plan, std::size_t job) {
+  const Workshop& w = plan.workshop();
+  Refusal r;
+  r.job = job;
+  for (std::size_t needed : w.problem.jobs[job].depends_on) {
+    if (plan.holds(needed)) continue;
+    r.kind = RefusalKind::kDependency;
+    r.text = "it waits for " + w.problem.jobs[needed].name + ", which is refused";
+    return r;
+  }
+  const Nearest alone = nearest(plan, job, true);
+  if (alone.device == kNowhere) {
+    r.kind = RefusalKind::kNotProfiled;
+    r.text = nowhere_text(w, job);
+    return r;
+  }
+  const Nearest beside = alone.slot.fits ? nearest(plan, job, false) : alone;
+  r.device = beside.device;
+  r.short_j = beside.slot.short_j;
+  r.late_s = beside.slot.late_s;
+  if (!alone.slot.fits) {
+    r.kind = alone.slot.short_j > 0 ? RefusalKind::kBattery : RefusalKind::kDeadline;
+    r.text = shortfall(w, job, alone) + " and has it to itself";
+    if (devices_text(w, job) != "the only device it can run on")
+      r.text += "; more on the others of " + devices_text(w, job);
+    return r;
+  }
+  r.kind = RefusalKind::kOutbid;
+  const std::string alone_on = w.problem.devices[alone.device].name;
+  r.text = beside.slot.fits ? "it would fit alone on " + alone_on +
+                                  ", but pushes jobs worth more behind their deadlines or batteries"
+                            : "beside jobs worth more: " + shortfall(w, job, beside);
+  return r;
+}
+
+}  // namespace ampere
