@@ -9,7 +9,8 @@
 namespace ampere {
 namespace {
 
-constexpr int kMostRounds = 3000;
+constexpr int kMostRounds = 300;
+constexpr std::size_t kMostEnumerated = 14;  // jobs, of which all sets are looked at
 constexpr double kRounding = 1e-9;
 
 using Jobs = std::vector<std::size_t>;
@@ -21,7 +22,7 @@ class Decomposition {
 
   ExactResult run() {
     add_sums();
-    for (std::size_t d = 0; d < workshop_.device_count(); ++d) add_small_sets(d);
+    for (std::size_t d = 0; d < workshop_.device_count(); ++d) add_impossible_sets(d);
     ExactResult result;
     while (result.rounds < kMostRounds) {
       ++result.rounds;
@@ -85,31 +86,16 @@ class Decomposition {
     }
   }
 
-  // Single jobs, pairs and triples that cannot run, before the program is asked: most of what matters.
-  void add_small_sets(std::size_t device) {
-    Jobs alone;
+  // What a device cannot run, before the program is asked: all of it for few jobs, else the small sets, which
+  // matter most.
+  void add_impossible_sets(std::size_t device) {
+    Jobs jobs;
     for (std::size_t j = 0; j < workshop_.job_count(); ++j) {
-      if (!workshop_.demand(j, device).possible) continue;
-      runs(device, {j}) ? alone.push_back(j) : forbid(device, {j});
+      if (workshop_.demand(j, device).possible) jobs.push_back(j);
     }
-    std::vector<std::vector<bool>> pairs(workshop_.job_count(),
-                                         std::vector<bool>(workshop_.job_count(), false));
-    for (std::size_t a = 0; a < alone.size(); ++a) {
-      for (std::size_t b = a + 1; b < alone.size(); ++b) {
-        pairs[alone[a]][alone[b]] = runs(device, {alone[a], alone[b]});
-        if (!pairs[alone[a]][alone[b]]) forbid(device, {alone[a], alone[b]});
-      }
-    }
-    for (std::size_t a = 0; a < alone.size(); ++a) {
-      for (std::size_t b = a + 1; b < alone.size(); ++b) {
-        for (std::size_t c = b + 1; c < alone.size(); ++c) {
-          const Jobs triple = {alone[a], alone[b], alone[c]};
-          if (pairs[triple[0]][triple[1]] && pairs[triple[0]][triple[2]] && pairs[triple[1]][triple[2]] &&
-              !runs(device, triple))
-            forbid(device, triple);
-        }
-      }
-    }
+    const std::size_t largest = jobs.size() <= kMostEnumerated ? jobs.size() : 3;
+    for (const Jobs& set : impossible_sets(workshop_, device, jobs, released_s_, largest))
+      forbid(device, set);
   }
 
   // Forbids what a device cannot run by itself, made as small as possible: the smaller, the more it forbids.

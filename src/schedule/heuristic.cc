@@ -7,7 +7,7 @@
 namespace ampere {
 namespace {
 
-constexpr double kMostLoss = 0.02;       // of the value held, that a step may cost at first
+constexpr double kMostLoss = 1;          // that a step may cost at first, in values of an average job
 constexpr std::size_t kMostTaken = 4;    // jobs taken out in one step
 constexpr std::size_t kOthersTried = 6;  // of the refused, beside the one a step is about
 
@@ -118,17 +118,24 @@ class Search {
     for (std::size_t i = 0; i < kOthersTried; ++i) insert(waiting[below(waiting.size())], device);
   }
 
+  double average_value() const {
+    double sum = 0;
+    for (const ScheduleJob& j : workshop_.problem.jobs) sum += j.value;
+    return sum / static_cast<double>(std::max<std::size_t>(1, workshop_.job_count()));
+  }
+
   // Steps that lose a little are taken too, ever less of them, and the best plan seen is kept.
   void improve() {
     Draft best = draft_;
     double best_value = draft_.value(), value = best_value;
     double best_share = draft_.share(), share = best_share;
+    const double average = average_value();
     const std::size_t first = draft_.work();
     for (std::size_t idle = 0; idle < 20000; ++idle) {
       const double spent = static_cast<double>(draft_.work() - first) / static_cast<double>(options_.work);
       const std::vector<std::size_t> waiting = refused();
       if (waiting.empty() || spent >= 1) break;
-      const double loss = kMostLoss * (1 - spent) * (1 - spent) * uniform() * uniform() * value;
+      const double loss = kMostLoss * average * (1 - spent) * (1 - spent) * uniform() * uniform();
       draft_.mark();
       step(waiting);
       const double new_value = draft_.value(), new_share = draft_.share();

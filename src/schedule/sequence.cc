@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace ampere {
 namespace {
@@ -24,6 +25,62 @@ void keep(const Supply& supply, std::vector<Partial>& front, Partial&& candidate
   std::erase_if(front, [&](const Partial& p) { return dominates(supply, candidate.state, p.state); });
   front.push_back(std::move(candidate));
 }
+
+// Dynamic programming over subsets of a device's jobs. The same subset in another order may leave an earlier
+// time or a fuller battery, so each keeps all states that no other dominates.
+class SubsetSearch {
+ public:
+  using Fronts = std::unordered_map<std::uint32_t, std::vector<Partial>>;
+
+  SubsetSearch(const Workshop& workshop, std::size_t device, const std::vector<std::size_t>& jobs,
+               const std::vector<double>& released_s)
+      : workshop_(workshop),
+        device_(device),
+        jobs_(jobs),
+        released_s_(released_s),
+        waiting_(jobs.size(), 0),
+        fronts_{{0, {{initial_state(workshop.supplies[device]), {}}}}} {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const auto& waiting = workshop.dependents[jobs[i]];
+      for (std::size_t k = 0; k < jobs.size(); ++k) {
+        if (std::find(waiting.begin(), waiting.end(), jobs[k]) != waiting.end()) waiting_[i] |= 1u << k;
+      }
+    }
+  }
+
+  // Subsets that can be run, with one job more after each call.
+  const Fronts& fronts() const { return fronts_; }
+
+  void grow() {
+    const Supply& supply = workshop_.supplies[device_];
+    Fronts next;
+    for (const auto& [mask, front] : fronts_) {
+      for (std::size_t i = 0; i < jobs_.size(); ++i) {
+        // Not behind those that wait for it.
+        if ((mask >> i & 1u) != 0 || (waiting_[i] & mask) != 0) continue;
+        const Demand& demand = workshop_.demand(jobs_[i], device_);
+        if (!demand.possible) continue;
+        for (const Partial& p : front) {
+          const Slot slot = next_slot(supply, workshop_.problem.devices[device_].available, p.state, demand,
+                                      released_s_[jobs_[i]], workshop_.problem.jobs[jobs_[i]].deadline_s);
+          if (!slot.fits) continue;
+          Partial longer{slot.after, p.sequence};
+          longer.sequence.push_back(jobs_[i]);
+          keep(supply, next[mask | 1u << i], std::move(longer));
+        }
+      }
+    }
+    fronts_ = std::move(next);
+  }
+
+ private:
+  const Workshop& workshop_;
+  std::size_t device_;
+  const std::vector<std::size_t>& jobs_;
+  const std::vector<double>& released_s_;
+  std::vector<std::uint32_t> waiting_;  // by job: those that wait for it, as a mask
+  Fronts fronts_;
+};
 
 constexpr std::size_t kMostNodes = 200'000;
 
@@ -98,41 +155,46 @@ std::vector<double> earliest_starts(const Workshop& w) {
   return start;
 }
 
-// Dynamic programming over subsets. The same subset in another order may leave an earlier time or a fuller
-// battery, so each keeps all states that no other dominates.
 std::optional<std::vector<std::size_t>> sequence_of(const Workshop& workshop, std::size_t device,
                                                     const std::vector<std::size_t>& jobs,
                                                     const std::vector<double>& released_s) {
-  const Supply& supply = workshop.supplies[device];
-  const auto& available = workshop.problem.devices[device].available;
-  std::vector<std::uint32_t> needs(jobs.size(), 0);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (!workshop.demand(jobs[i], device).possible) return std::nullopt;
-    const auto& all = workshop.problem.jobs[jobs[i]].depends_on;
-    for (std::size_t k = 0; k < jobs.size(); ++k) {
-      if (std::find(all.begin(), all.end(), jobs[k]) != all.end()) needs[i] |= 1u << k;
-    }
-  }
-  std::unordered_map<std::uint32_t, std::vector<Partial>> fronts = {{0, {{initial_state(supply), {}}}}};
-  for (std::size_t size = 0; size < jobs.size(); ++size) {
-    std::unordered_map<std::uint32_t, std::vector<Partial>> next;
-    for (const auto& [mask, front] : fronts) {
+  SubsetSearch search(workshop, device, jobs, released_s);
+  for (std::size_t size = 0; size < jobs.size(); ++size) search.grow();
+  if (search.fronts().empty()) return std::nullopt;
+  return search.fronts().begin()->second.front().sequence;
+}
+
+std::vector<std::vector<std::size_t>> impossible_sets(const Workshop& workshop, std::size_t device,
+                                                      const std::vector<std::size_t>& jobs,
+                                                      const std::vector<double>& released_s,
+                                                      std::size_t largest) {
+  SubsetSearch search(workshop, device, jobs, released_s);
+  std::vector<std::vector<std::size_t>> impossible;
+  for (std::size_t size = 1; size <= std::min(largest, jobs.size()); ++size) {
+    // Sets of one job more than those that can be run, of which every smaller one can be.
+    std::unordered_set<std::uint32_t> candidates;
+    const auto smaller = search.fronts();
+    for (const auto& [mask, front] : smaller) {
       for (std::size_t i = 0; i < jobs.size(); ++i) {
-        if ((mask >> i & 1u) != 0 || (needs[i] & ~mask) != 0) continue;
-        for (const Partial& p : front) {
-          const Slot slot = next_slot(supply, available, p.state, workshop.demand(jobs[i], device),
-                                      released_s[jobs[i]], workshop.problem.jobs[jobs[i]].deadline_s);
-          if (!slot.fits) continue;
-          Partial longer{slot.after, p.sequence};
-          longer.sequence.push_back(jobs[i]);
-          keep(supply, next[mask | 1u << i], std::move(longer));
-        }
+        if ((mask >> i & 1u) == 0) candidates.insert(mask | 1u << i);
       }
     }
-    fronts = std::move(next);
+    search.grow();
+    for (std::uint32_t mask : candidates) {
+      if (search.fronts().contains(mask)) continue;
+      std::vector<std::size_t> set;
+      bool minimal = true;
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if ((mask >> i & 1u) == 0) continue;
+        set.push_back(jobs[i]);
+        minimal = minimal && smaller.contains(mask & ~(1u << i));
+      }
+      if (minimal) impossible.push_back(std::move(set));
+    }
   }
-  if (fronts.empty()) return std::nullopt;
-  return fronts.begin()->second.front().sequence;
+  // In an order that does not depend on how a hash table is laid out.
+  std::sort(impossible.begin(), impossible.end());
+  return impossible;
 }
 
 JointSequence joint_sequence_of(const Workshop& workshop, const std::vector<Assigned>& set) {

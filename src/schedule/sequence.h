@@ -20,6 +20,13 @@ std::optional<std::vector<std::size_t>> sequence_of(const Workshop& workshop, st
                                                     const std::vector<std::size_t>& jobs,
                                                     const std::vector<double>& released_s);
 
+// The smallest sets that the device cannot run in any order: each of them can be run without any one of its
+// jobs. Looks at all sets of at most `largest` jobs, so there are few of those or of the jobs.
+std::vector<std::vector<std::size_t>> impossible_sets(const Workshop& workshop, std::size_t device,
+                                                      const std::vector<std::size_t>& jobs,
+                                                      const std::vector<double>& released_s,
+                                                      std::size_t largest);
+
 enum class Answer { kYes, kNo, kUnknown };  // unknown: the search was given up
 struct JointSequence {
   Answer answer = Answer::kNo;
