@@ -153,6 +153,7 @@ struct Report {
   std::optional<Simulation> simulation;
   std::optional<Plan> other;  // the heuristic's, to compare with
   bool modelled = false;
+  std::vector<std::optional<TrainingJob>> training;  // by job
 };
 
 std::string solver_text(const Plan& plan) {
@@ -210,6 +211,13 @@ void print_text(const Options& o, const Report& r) {
   if (!r.plan.refused.empty()) fmt::print("\nrefused\n");
   for (const Refusal& refusal : r.plan.refused)
     say(fmt::format("{}: {}", r.problem.jobs[refusal.job].name, refusal.text));
+  for (const Refusal& refusal : r.plan.refused) {
+    const auto& training = r.training[refusal.job];
+    if (refusal.kind != RefusalKind::kNotProfiled || !training) continue;
+    say(fmt::format("to profile {}, on one of the devices: ampere profile {} --batch {}",
+                    r.problem.jobs[refusal.job].name, training->network, training->batch));
+    break;
+  }
 }
 
 Json job_json(const Report& r, const PlannedJob& p) {
@@ -307,6 +315,7 @@ void run(const Options& o) {
   Report r;
   r.modelled = Estimator(o, file).run();
   r.problem = std::move(file.problem);
+  r.training = std::move(file.training);
   r.plan = schedule(r.problem, options);
   if (o.compare) r.other = schedule(r.problem, o.schedule(Solver::kHeuristic));
   if (o.draws > 0) r.simulation = simulate(r.problem, r.plan.jobs, o.draws, o.seed + 1, options.errors);

@@ -50,24 +50,25 @@ Nearest nearest(const Draft& plan, std::size_t job, bool empty_devices) {
   return best;
 }
 
-std::string devices_text(const Workshop& w, std::size_t job) {
+std::string among_text(const Workshop& w, std::size_t job) {
   std::size_t possible = 0;
   for (std::size_t d = 0; d < w.device_count(); ++d) possible += w.demand(job, d).possible ? 1 : 0;
-  return possible == 1                  ? "the only device it can run on"
-         : possible == w.device_count() ? "every device"
-                                        : "all " + std::to_string(possible) + " devices it can run on";
+  return possible == 1 ? "the only device it can run on"
+                       : "the nearest of " + std::to_string(possible) + " devices";
 }
 
+// "battery short by 1.20 Wh on phone-1, the nearest of 3 devices: it needs 9.90 Wh there"
 std::string shortfall(const Workshop& w, std::size_t job, const Nearest& n) {
   const Demand& demand = w.demand(job, n.device);
-  const std::string& name = w.problem.devices[n.device].name;
+  const ScheduleDevice& device = w.problem.devices[n.device];
+  const std::string on = " on " + device.name + ", " + among_text(w, job) + ": it needs ";
   if (n.slot.short_j > 0) {
-    return "battery short by " + energy_text(n.slot.short_j) + " on " + name + ", where it needs " +
-           energy_text(demand.energy_j);
+    return "battery short by " + energy_text(n.slot.short_j) + on + energy_text(demand.energy_j) + " there";
   }
-  const double due = w.problem.jobs[job].deadline_s;
-  return (due < kNever ? "deadline missed by " : "window missed by ") + time_text(n.slot.late_s) + " on " +
-         name + ", where it needs " + time_text(demand.slot_s);
+  const ScheduleJob& j = w.problem.jobs[job];
+  const bool leaves = device.available.back().end_s < j.deadline_s;
+  return (leaves ? "device leaves too early by " : "deadline missed by ") + time_text(n.slot.late_s) + on +
+         time_text(demand.slot_s) + " there" + (j.depends_on.empty() ? "" : ", behind the jobs it waits for");
 }
 
 // "not profiled on a, b; not allowed on c"
@@ -117,16 +118,13 @@ Refusal explain_refusal(const Draft& plan, std::size_t job) {
   r.late_s = beside.slot.late_s;
   if (!alone.slot.fits) {
     r.kind = alone.slot.short_j > 0 ? RefusalKind::kBattery : RefusalKind::kDeadline;
-    r.text = shortfall(w, job, alone) + " and has it to itself";
-    if (devices_text(w, job) != "the only device it can run on")
-      r.text += "; more on the others of " + devices_text(w, job);
+    r.text = shortfall(w, job, alone);
     return r;
   }
   r.kind = RefusalKind::kOutbid;
-  const std::string alone_on = w.problem.devices[alone.device].name;
-  r.text = beside.slot.fits ? "it would fit alone on " + alone_on +
-                                  ", but pushes jobs worth more behind their deadlines or batteries"
-                            : "beside jobs worth more: " + shortfall(w, job, beside);
+  r.text = beside.slot.fits ? "it fits alone on " + w.problem.devices[alone.device].name +
+                                  ", but not together with jobs that are worth more"
+                            : "beside jobs that are worth more, " + shortfall(w, job, beside);
   return r;
 }
 
