@@ -346,7 +346,7 @@ void add_estimate(CLI::App& app) {
   verb->add_option("--mode", o->mode, "How it will be trained: eager, or replay (steps captured in a graph)")
       ->check(CLI::IsMember({"eager", "replay"}));
   verb->add_option("--battery", o->battery,
-                   "Does the job fit? 15Wh, 40kJ, 5000mAh@3.85V; exit code 4 when it does not");
+                   "15Wh, 40kJ, 5000mAh@3.85V: does the job fit? Exit code 4 if not");
   verb->add_option("--risk", o->risk, "How often it may fail to, with --battery: 0.01% to 50%");
   verb->add_flag("--all", o->all_layers, "Show all layers of deep networks");
   add_recipe_options(*verb, o->model);

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -203,6 +204,11 @@ void print_text(const Options& o, const Report& r) {
       "probability {}{}",
       r.plan.jobs.size(), r.problem.jobs.size(), r.plan.value, r.plan.value_asked, solver_text(r.plan),
       percent_text(1 - risk), r.modelled ? "; energies are modelled, not measured" : ""));
+  if (std::max(r.plan.check.worst_battery(), r.plan.check.worst_late()) > risk) {
+    say("this plan could not be made safe: tried in draws, a battery or a deadline failed more often than "
+        "that; give "
+        "jobs later deadlines or fewer to wait for");
+  }
   if (r.simulation) print_simulation(r, risk);
   if (r.other) {
     say(fmt::format("the heuristic's plan is worth {:.6g}, {} less than the exact one", r.other->value,
@@ -262,6 +268,7 @@ void print_json_plan(const Options& o, const Report& r) {
   Json out = {{"schema_version", kOutputSchemaVersion},
               {"risk", used.risk},
               {"correlation", used.errors.between_kinds},
+              {"holds", std::max(r.plan.check.worst_battery(), r.plan.check.worst_late()) <= used.risk},
               {"modelled", r.modelled},
               {"solver", r.plan.exact ? "exact" : "heuristic"},
               {"optimal", r.plan.optimal},
@@ -327,8 +334,8 @@ void run(const Options& o) {
 
 void add_schedule(CLI::App& app) {
   auto o = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "schedule", "Which training job runs where and when, so that no battery dies and deadlines hold");
+  CLI::App* verb =
+      app.add_subcommand("schedule", "Which job runs where and when: no battery dies, deadlines hold");
   verb->add_option("JOBS", o->jobs, "File of jobs and devices (docs/scheduling.md)")->required();
   verb->add_option("--risk", o->risk, "How often a battery or a deadline may fail, each: 0.01% to 50%");
   verb->add_option("--solver", o->solver, "auto, exact (up to 24 jobs) or heuristic")

@@ -151,7 +151,7 @@ class Reader {
     file_.profiles.resize(devices.size());
     for (std::size_t d = 0; d < devices.size(); ++d) {
       file_.problem.devices.push_back(read_device(devices[d], d, what_, file_.profiles[d]));
-      device_index_.emplace(file_.problem.devices.back().name, d);
+      add_name(device_index_, file_.problem.devices.back().name, d, "device");
     }
     for (std::size_t j = 0; j < jobs.size(); ++j) read_job(jobs[j], j);
     link();
@@ -164,6 +164,13 @@ class Reader {
   }
 
  private:
+  void add_name(std::map<std::string, std::size_t>& names, const std::string& name, std::size_t index,
+                const std::string& of) const {
+    if (name.empty()) throw bad_input(what_ + ": " + of + " " + std::to_string(index + 1) + " has no name");
+    if (!names.emplace(name, index).second)
+      throw bad_input(what_ + ": " + of + " \"" + name + "\" is there twice");
+  }
+
   std::size_t device_named(const std::string& name, const std::string& where) const {
     const auto found = device_index_.find(name);
     if (found == device_index_.end())
@@ -189,7 +196,7 @@ class Reader {
         allowed[device_named(device, r.where() + ": devices")] = true;
     }
     read_costs(r, job, allowed);
-    job_index_.emplace(name, index);
+    add_name(job_index_, name, index, "job");
     file_.problem.jobs.push_back(std::move(job));
     file_.allowed.push_back(std::move(allowed));
   }

@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t kAutoExactJobs = 12;
 constexpr std::size_t kAutoExactPairs = 48;
 constexpr int kMostRepairs = 8;
+// Plans are made for a little less than the chosen risk, so that they hold in any simulation of some thousand
+// draws and not only in an endless one.
+constexpr double kPlannedShare = 0.9;
+constexpr double kCheckedShare = 0.95;
 constexpr double kSafer = 0.7;  // on the risk that slots are made for, where draws failed too often
 
 bool wants_exact(const Problem& problem, const ScheduleOptions& o) {
@@ -110,14 +114,14 @@ Plan schedule(const Problem& problem, const ScheduleOptions& o) {
   if (!(o.risk >= 1e-4 && o.risk <= 0.5)) throw bad_input("the risk must lie between 0.01% and 50%");
   const bool exact = wants_exact(problem, o);
   Plan plan;
-  plan.planning_risk.assign(problem.devices.size(), o.risk);
+  plan.planning_risk.assign(problem.devices.size(), kPlannedShare * o.risk);
   for (int repair = 0;; ++repair) {
     const Workshop workshop(problem, plan.planning_risk);
     const Solved solved = solve(workshop, o, exact, plan.jobs);
     plan.jobs = planned_jobs(solved.draft);
     // Another seed than a user's own simulation: a plan is not judged by the draws it was made for.
     plan.check = simulate(problem, plan.jobs, o.check_draws, o.seed ^ 0x9e3779b97f4a7c15u, o.errors);
-    const std::vector<bool> unsafe = unsafe_devices(problem, plan.jobs, plan.check, o.risk);
+    const std::vector<bool> unsafe = unsafe_devices(problem, plan.jobs, plan.check, kCheckedShare * o.risk);
     if (repair == kMostRepairs || std::find(unsafe.begin(), unsafe.end(), true) == unsafe.end()) {
       finish(plan, problem, solved, exact);
       return plan;

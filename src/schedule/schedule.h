@@ -54,7 +54,7 @@ struct Plan {
   double bound = 0;      // no plan at this risk is worth more; value_asked when nothing better is known
   bool optimal = false;  // proven
   bool exact = false;    // by the exact solver
-  std::vector<double> planning_risk;  // by device: what slots were made for, the chosen risk or less
+  std::vector<double> planning_risk;  // by device: what slots were made for, less than the chosen risk
   Simulation check;                   // the draws that the plan was tried in
 };
 
