@@ -30,12 +30,14 @@ struct Options {
   std::size_t draws = 0;
   std::uint64_t seed = 1;
   bool compare = false;
+  bool jointly = false;
 
   ScheduleOptions schedule(Solver which) const {
     ScheduleOptions s;
     s.risk = parse_fraction(risk, "--risk", 1e-4, 0.5);
     s.errors.between_kinds = parse_fraction(correlation, "--correlation");
     s.solver = which;
+    s.jointly = jointly;
     s.seed = seed;
     return s;
   }
@@ -200,14 +202,13 @@ void print_text(const Options& o, const Report& r) {
     fmt::print("\n");
   }
   say(fmt::format(
-      "{} of {} jobs planned, worth {:.6g} of {:.6g} ({}); each battery and each deadline holds with "
-      "probability {}{}",
-      r.plan.jobs.size(), r.problem.jobs.size(), r.plan.value, r.plan.value_asked, solver_text(r.plan),
-      percent_text(1 - risk), r.modelled ? "; energies are modelled, not measured" : ""));
-  if (std::max(r.plan.check.worst_battery(), r.plan.check.worst_late()) > risk) {
+      "{} of {} jobs planned, worth {:.6g} of {:.6g} ({}); {} with probability {:.6g}%{}", r.plan.jobs.size(),
+      r.problem.jobs.size(), r.plan.value, r.plan.value_asked, solver_text(r.plan),
+      o.jointly ? "all batteries and all deadlines together hold" : "each battery and each deadline holds",
+      100 * (1 - risk), r.modelled ? "; energies are modelled, not measured" : ""));
+  if (!r.plan.holds) {
     say("this plan could not be made safe: tried in draws, a battery or a deadline failed more often than "
-        "that; give "
-        "jobs later deadlines or fewer to wait for");
+        "that; later deadlines and fewer dependencies help");
   }
   if (r.simulation) print_simulation(r, risk);
   if (r.other) {
@@ -268,7 +269,8 @@ void print_json_plan(const Options& o, const Report& r) {
   Json out = {{"schema_version", kOutputSchemaVersion},
               {"risk", used.risk},
               {"correlation", used.errors.between_kinds},
-              {"holds", std::max(r.plan.check.worst_battery(), r.plan.check.worst_late()) <= used.risk},
+              {"jointly", used.jointly},
+              {"holds", r.plan.holds},
               {"modelled", r.modelled},
               {"solver", r.plan.exact ? "exact" : "heuristic"},
               {"optimal", r.plan.optimal},
@@ -338,6 +340,7 @@ void add_schedule(CLI::App& app) {
       app.add_subcommand("schedule", "Which job runs where and when: no battery dies, deadlines hold");
   verb->add_option("JOBS", o->jobs, "File of jobs and devices (docs/scheduling.md)")->required();
   verb->add_option("--risk", o->risk, "How often a battery or a deadline may fail, each: 0.01% to 50%");
+  verb->add_flag("--jointly", o->jointly, "All batteries and deadlines together, instead of each");
   verb->add_option("--solver", o->solver, "auto, exact (up to 24 jobs) or heuristic")
       ->check(CLI::IsMember({"auto", "exact", "heuristic"}));
   verb->add_option("--simulate", o->draws, "Run the plan so often with energies and times drawn anew")

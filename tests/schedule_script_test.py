@@ -141,6 +141,15 @@ class Schedule(AmpereTest):
         self.assertEqual(self.plan(content, "--risk", "1%", code=4)["value"], 2)
         self.assertEqual(self.plan(content, "--risk", "40%")["value"], 3)
 
+    def test_jointly(self):
+        made = subprocess.run([sys.executable, ROOT / "tools" / "make_jobs", "--jobs", "60", "--devices", "8", "--load", "3"],
+                              capture_output=True, text=True, check=True).stdout
+        each, together = (self.plan(made, "--simulate", "5000", *more, code=4) for more in ([], ["--jointly"]))
+        self.assertTrue(each["holds"] and together["holds"] and together["jointly"])
+        self.assertGreater(each["simulation"]["any_failed_share"], 0.05)
+        self.assertLessEqual(together["simulation"]["any_failed_share"], 0.05)
+        self.assertLess(together["value"], each["value"])
+
     def test_bad_files(self):
         validator = jsonschema.Draft202012Validator(SCHEMA)
         for path, value, says, seen in BAD:

@@ -65,8 +65,12 @@ Solved solve(const Workshop& workshop, const ScheduleOptions& o, bool exact,
 
 // Devices whose jobs or battery failed more often than they may, and those that their jobs wait for.
 std::vector<bool> unsafe_devices(const Problem& problem, const std::vector<PlannedJob>& plan,
-                                 const Simulation& check, double risk) {
+                                 const Simulation& check, double risk, bool jointly) {
   std::vector<bool> unsafe(problem.devices.size(), false);
+  if (jointly) {
+    unsafe.assign(problem.devices.size(), check.any_failed > risk);
+    return unsafe;
+  }
   std::vector<std::size_t> device_of(problem.jobs.size(), kNowhere);
   for (const PlannedJob& p : plan) device_of[p.job] = p.device;
   for (std::size_t d = 0; d < unsafe.size(); ++d) unsafe[d] = check.battery_failed[d] > risk;
@@ -114,16 +118,20 @@ Plan schedule(const Problem& problem, const ScheduleOptions& o) {
   if (!(o.risk >= 1e-4 && o.risk <= 0.5)) throw bad_input("the risk must lie between 0.01% and 50%");
   const bool exact = wants_exact(problem, o);
   Plan plan;
-  plan.planning_risk.assign(problem.devices.size(), kPlannedShare * o.risk);
+  const double split = o.jointly ? std::max(1.0, static_cast<double>(problem.devices.size()) / 2) : 1;
+  plan.planning_risk.assign(problem.devices.size(), kPlannedShare * o.risk / split);
   for (int repair = 0;; ++repair) {
     const Workshop workshop(problem, plan.planning_risk);
     const Solved solved = solve(workshop, o, exact, plan.jobs);
     plan.jobs = planned_jobs(solved.draft);
     // Another seed than a user's own simulation: a plan is not judged by the draws it was made for.
     plan.check = simulate(problem, plan.jobs, o.check_draws, o.seed ^ 0x9e3779b97f4a7c15u, o.errors);
-    const std::vector<bool> unsafe = unsafe_devices(problem, plan.jobs, plan.check, kCheckedShare * o.risk);
+    const std::vector<bool> unsafe =
+        unsafe_devices(problem, plan.jobs, plan.check, kCheckedShare * o.risk, o.jointly);
     if (repair == kMostRepairs || std::find(unsafe.begin(), unsafe.end(), true) == unsafe.end()) {
       finish(plan, problem, solved, exact);
+      plan.holds = o.risk >= (o.jointly ? plan.check.any_failed
+                                        : std::max(plan.check.worst_battery(), plan.check.worst_late()));
       return plan;
     }
     for (std::size_t d = 0; d < unsafe.size(); ++d) {

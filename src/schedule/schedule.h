@@ -20,6 +20,8 @@ enum class Solver {
 struct ScheduleOptions {
   // Every battery stays above its reserve, and every job ends in time, each with probability 1 - risk.
   double risk = 0.05;
+  // All batteries and deadlines hold together with that probability, instead of each.
+  bool jointly = false;
   Solver solver = Solver::kAuto;
   ErrorModel errors;
   std::size_t work = 3'000'000;  // of the heuristic (heuristic.h)
@@ -56,6 +58,7 @@ struct Plan {
   bool exact = false;    // by the exact solver
   std::vector<double> planning_risk;  // by device: what slots were made for, less than the chosen risk
   Simulation check;                   // the draws that the plan was tried in
+  bool holds = false;                 // in those, what was asked for held as often as asked for
 };
 
 // Throws Error{kBadInput} for a problem that check() refuses and for a risk outside 0.0001 .. 0.5.
