@@ -16,6 +16,7 @@ void add_estimate(CLI::App& app);
 void add_measure(CLI::App& app, const std::vector<std::string>& command);
 void add_evaluate(CLI::App& app);
 void add_additivity(CLI::App& app);
+void add_schedule(CLI::App& app);
 void add_store(CLI::App& app);
 
 }  // namespace ampere
