@@ -25,8 +25,8 @@ bool can_redraw() {
 
 }  // namespace
 
-Progress::Progress(std::string title, bool quiet)
-    : title_(std::move(title)), quiet_(quiet), terminal_(can_redraw()) {}
+Progress::Progress(std::string title, bool quiet, std::chrono::milliseconds patience)
+    : title_(std::move(title)), quiet_(quiet), terminal_(can_redraw()), patience_(patience) {}
 
 Progress::~Progress() { clear(); }
 
@@ -48,7 +48,7 @@ void Progress::show(int done, int of, double seconds_left, const std::string& wh
 }
 
 void Progress::draw(int done, int of, const std::string& left, const std::string& what) {
-  if (quiet_ || of <= 0) return;
+  if (quiet_ || of <= 0 || std::chrono::steady_clock::now() - start_ < patience_) return;
   const double share = std::clamp(static_cast<double>(done) / of, 0.0, 1.0);
   if (!terminal_) {
     const int tenth = static_cast<int>(share * 10);

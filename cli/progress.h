@@ -13,7 +13,8 @@ namespace ampere {
 // a line now and then. Quiet prints nothing.
 class Progress {
  public:
-  Progress(std::string title, bool quiet);
+  // Shows nothing before `patience` has passed.
+  Progress(std::string title, bool quiet, std::chrono::milliseconds patience = std::chrono::milliseconds(0));
   ~Progress();
   void show(int done, int of, double seconds_left, const std::string& what);
   // The same, with the time left told by the pace since the bar was made.
@@ -30,6 +31,7 @@ class Progress {
   bool quiet_;
   bool terminal_;
   bool drawn_ = false;
+  std::chrono::milliseconds patience_;
   int last_tenth_ = -1;
   int before_ = -1;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

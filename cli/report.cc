@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -15,6 +16,9 @@
 
 namespace ampere {
 namespace {
+
+// Mostly it is done before a bar is worth reading.
+constexpr std::chrono::seconds kPatience(1);
 
 struct Options {
   CommonOptions common;
@@ -39,11 +43,7 @@ std::vector<KnownNetwork> networks_of(const Options& o) {
 }
 
 int write_figures(const Options& o, const Json& data) {
-  std::error_code failed;
-  std::filesystem::create_directories(o.figures, failed);
-  if (failed)
-    throw bad_input(o.figures + ": cannot be made (" + failed.message() + "); name another with --figures");
-  Progress bar("drawing", o.common.quiet || o.common.json);
+  Progress bar("drawing", o.common.quiet || o.common.json, kPatience);
   int count = 0;
   draw_figures(data, o.width, [&](int done, int of, const FigureFile& figure) {
     bar.show(done, of, figure.name);
@@ -60,7 +60,7 @@ Json data_of(const Options& o, const Results& results) {
   options.version = AMPERE_VERSION;
   options.method = find_method(o.method).name;
   options.networks = networks_of(o);
-  Progress bar("reading surfaces", o.common.quiet || o.common.json);
+  Progress bar("reading surfaces", o.common.quiet || o.common.json, kPatience);
   options.progress = [&](int done, int of, const std::string& what) { bar.show(done, of, what); };
   const bool any_results =
       !results.evaluations.empty() || !results.additivity.empty() || !results.curves.empty();
@@ -80,6 +80,10 @@ Json data_of(const Options& o, const Results& results) {
 
 void run(const Options& o) {
   require_writable(o.output);
+  std::error_code failed;
+  if (!o.figures.empty()) std::filesystem::create_directories(o.figures, failed);
+  if (failed)
+    throw bad_input(o.figures + ": cannot be made (" + failed.message() + "); name another with --figures");
   const Results results = read_results(o.results);
   const Json data = data_of(o, results);
   const std::string page = report_page(data);

@@ -13,7 +13,6 @@ namespace ampere {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 Json data_of(ProfiledForTest& profiled, const ReportOptions& options = {}) {
   return report_data(&*profiled.store, &profiled.device, {}, options);
@@ -59,8 +58,8 @@ TEST(ReportData, SurfacesSayWhatTheModelSays) {
     const Json& p = energy["points"][0];
     const std::size_t axis = s["axes"][0] == "out" ? 1 : 0;
     for (std::size_t i = 0; i < energy["x"].size(); ++i) {
-      if (energy["x"][i] == p[axis])
-        EXPECT_NEAR(energy["mean"][i].get<double>() / p[2].get<double>(), 1, 0.02);
+      if (energy["x"][i] != p[axis]) continue;
+      EXPECT_NEAR(energy["mean"][i].get<double>() / p[2].get<double>(), 1, 0.02);
     }
   }
   EXPECT_EQ(one, 2);
@@ -119,9 +118,10 @@ TEST(ReportPage, TextOfFilesIsNeverMarkup) {
   options.title = hostile;
   const Json data = report_data(nullptr, nullptr, results, options);
   const std::string page = report_page(data);
-  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
-  EXPECT_THAT(page, Not(HasSubstr("<img")));
-  EXPECT_THAT(page, HasSubstr("<title>&lt;/script&gt;"));
+  // The page is too long to be printed by a matcher.
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(page.find("<img src=x"), std::string::npos);
+  EXPECT_NE(page.find("<title>&lt;/script&gt;"), std::string::npos);
   // Exactly the scripts of the page, and the data is still JSON.
   const std::string begin = "<script type=\"application/json\" id=\"data\">";
   const std::size_t from = page.find(begin) + begin.size();

@@ -5,6 +5,7 @@ var ampereDrawing = {data: null, figures: [], todo: [], names: {}};
 // How many files there will be.
 function ampereRead(text) {
   'use strict';
+  ampere.still = true;
   ampereDrawing.data = JSON.parse(text);
   ampereDrawing.figures = ampere.figures(ampereDrawing.data);
   ampereDrawing.figures.forEach(function (figure) {

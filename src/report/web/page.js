@@ -49,6 +49,13 @@
     }
     return sections.get(id);
   }
+  // Ours first, as in the figures.
+  data.evaluations.forEach((e) => {
+    const order = ampere.inOrder(e.methods.map((m) => m.name));
+    const places = order.map((name) => e.methods.findIndex((m) => m.name === name));
+    e.methods = places.map((i) => e.methods[i]);
+    e.networks.forEach((n) => { n.estimates = places.map((i) => n.estimates[i]); });
+  });
   const TITLES = {estimate: 'Estimate', surfaces: 'Layers', accuracy: 'Accuracy', additivity: 'Additivity',
     pruning: 'Training curves', profiling: 'Profiling'};
 
@@ -137,7 +144,8 @@
         const select = make('select', {'data-choice': c.name,
           onchange: () => { choice[c.name] = select.selectedIndex; label.dataset.shown = c.options[choice[c.name]]; draw(); }},
         ...c.options.map((name) => make('option', {text: name})));
-        label.dataset.shown = c.options[0];
+        select.selectedIndex = choice[c.name];
+        label.dataset.shown = c.options[choice[c.name]];
         label.append(select);
         if (c.options.length > 1) controls.append(label);
       }
@@ -155,7 +163,10 @@
 
   function facts(pairs) {
     const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
-    return make('dl', {class: 'facts'}, ...known.map(([name, value]) => make('div', {}, make('dt', {text: name}), make('dd', {text: value}))));
+    const long = (value) => String(value).length > 44;
+    known.sort((p, q) => long(p[1]) - long(q[1]));  // those that need a line of their own come last
+    return make('dl', {class: 'facts'}, ...known.map(([name, value]) => make('div', {class: long(value) ? 'long' : null},
+      make('dt', {text: name}), make('dd', {text: value}))));
   }
 
   function deviceCard(device) {
@@ -187,8 +198,8 @@
         make('span', {text: what + ' per iteration (95%: ' + ampere.si(v[1], unit) + ' to ' + ampere.si(v[2], unit) + ')'}));
       const notes = [];
       if (e.modelled) notes.push('Energy is modelled here (CPU time times watts), not measured.');
-      if (e.regime === 'host') notes.push('Host-bound: the device works ' + ampere.si(e.device_time_s, 's') + ' of each iteration and waits for the host for the rest.');
-      if (e.regime === 'device') notes.push('Device-bound: the device is busy all the time.');
+      if (e.regime === 'host-bound') notes.push('Host-bound: the device works ' + ampere.si(e.device_time_s, 's') + ' of each iteration and waits for the host for the rest.');
+      if (e.regime === 'device-bound') notes.push('Device-bound: the device is busy all the time.');
       if (e.layers.some((l) => l.extrapolated)) notes.push('Some layers lie outside the profiled channels.');
       box.replaceChildren(make('h3', {text: e.model + ', batch ' + e.batch}), make('p', {class: 'caption', text: e.recipe + ', method ' + e.method + ', ' +
         e.layers.length + ' layers' + (e.composition_networks ? ', corrected by ' + e.composition_networks + ' whole networks' : '')}),
@@ -231,10 +242,10 @@
     data.evaluations.forEach((e) => e.methods.forEach((m) => rows.push({e: e, m: m})));
     const percent = (of) => ({value: of, text: (r) => ampere.percent(of(r)), number: true});
     section('accuracy', TITLES.accuracy).append(make('div', {class: 'card', id: 'accuracy-table'}, make('h3', {text: 'Errors in figures'}), table([
-      {title: 'Network', value: (r) => ampere.label(r.e)}, {title: 'Device', value: (r) => r.e.device + (r.e.modelled ? ' (modelled energy)' : ''), wide: true},
-      {title: 'Networks', value: (r) => r.e.networks.length, number: true}, {title: 'Method', value: (r) => r.m.name},
+      {title: 'Network', value: (r) => ampere.label(r.e), wide: true}, {title: 'Device', value: (r) => r.e.device},
+      {title: 'Energy', value: (r) => (r.e.modelled ? 'modelled' : 'measured')}, {title: 'Networks', value: (r) => r.e.networks.length, number: true}, {title: 'Method', value: (r) => r.m.name},
       {title: 'Mean', ...percent((r) => r.m.mape)}, {title: 'Median', ...percent((r) => r.m.median)}, {title: 'p95', ...percent((r) => r.m.p95)},
-      {title: 'Bias', ...percent((r) => r.m.bias)}, {title: 'In interval', ...percent((r) => r.m.coverage)}, {title: 'Noise floor', ...percent((r) => r.e.noise_floor)}
+      {title: 'Bias', ...percent((r) => r.m.bias)}, {title: 'In 95%', ...percent((r) => r.m.coverage)}, {title: 'Noise', ...percent((r) => r.e.noise_floor)}
     ], rows, 'accuracy-figures')));
   }
 

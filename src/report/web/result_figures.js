@@ -64,9 +64,10 @@
         var values = [];
         panels.forEach(function (p) { p.forEach(function (n) { values.push(n.measured, n.estimate[0]); }); });
         values = values.filter(function (v) { return v > 0; });
-        var low = Math.min.apply(null, values) * 0.9, high = Math.max.apply(null, values) * 1.08;
+        var low = Math.min.apply(null, values) * 0.9, high = Math.max.apply(null, values) * 1.03;
         if (!(high > low)) { low = 0; high = 1; }
-        var log = high > 40 * low;
+        var log = high > 40 * low, end = a.round(high);
+        if (!log) high = end.max;
         var each = beside ? width / panels.length : width, height = 330;
         ['grid', 'xAxis', 'yAxis', 'title', 'series'].forEach(function (key) { option[key] = []; });
         panels.forEach(function (points, i) {
@@ -74,7 +75,8 @@
           option.title.push({text: shown[i] + ', off by ' + a.percent(e.methods[methodAt(e, shown[i])].mape) + ' on average', left: x + 66, top: y - 30,
             textStyle: {color: theme.text, fontSize: 13, fontWeight: 600}});
           option.grid.push({left: x + 66, top: y, width: each - 96, height: height});
-          var scale = {type: log ? 'log' : 'value', min: log ? low : 0, max: high, gridIndex: i, axisLabel: a.unitLabel('J'), splitNumber: 4};
+          var scale = {type: log ? 'log' : 'value', min: log ? low : 0, max: high, gridIndex: i, axisLabel: a.unitLabel('J')};
+          if (!log) scale.interval = width < 500 ? Math.max(end.interval, high / 3) : end.interval;
           option.xAxis.push(a.axis(theme, 'measured energy per iteration', scale));
           option.yAxis.push(a.axis(theme, 'estimated', extended(scale, {nameGap: 54})));
           var colour = a.colourOf(shown[i]);
@@ -276,7 +278,7 @@
       option: function (c, theme) {
         var f = files[c.file], x = ACROSS[c.across][0], y = UP[c.up][0], option = a.base(theme);
         var label = y === 3 ? function (v) { return a.percent(v); } : function (v) { return v.toPrecision(3); };
-        option.grid = {left: 12, right: 28, top: 40, bottom: 46, containLabel: true};
+        option.grid = {left: 12, right: 28, top: 56, bottom: 46, containLabel: true};
         option.legend = a.legend(theme, f.curves.map(function (k) { return k.network; }));
         option.xAxis = a.axis(theme, x === 1 ? 'energy spent' : 'iteration', {min: 0, axisLabel: x === 1 ? a.unitLabel('J') : {}});
         option.yAxis = a.axis(theme, '', {scale: true, axisLabel: y === 3 ? {formatter: a.percent} : {}});
@@ -328,19 +330,20 @@
   function profilingFigure(data) {
     var rows = a.profilingRows(data);
     if (!rows.length) return null;
-    function name(r) { return r.family + ' ' + r.method; }
+    var several = rows.some(function (r) { return r.device !== rows[0].device; });
+    function name(r) { return r.family + (/autotune/.test(r.recipe) ? ' autotuned' : '') + ' ' + r.method + (several ? ', ' + r.device : ''); }
     return {
       id: 'profiling', section: 'profiling', title: 'What profiling took',
       caption: 'Once per device and family: training small networks, and fitting the models to what was measured.',
       choices: [],
-      height: function () { return 100 + 26 * rows.length; },
+      height: function (c, width) { return 100 + (width < 500 ? 40 : 26) * rows.length; },
       option: function (c, theme, width) {
         var option = a.base(theme);
         option.grid = {left: 8, right: 40, top: 34, bottom: 44, containLabel: true};
         option.legend = a.legend(theme, ['training', 'fitting']);
         option.xAxis = a.axis(theme, 'time', {axisLabel: {formatter: a.duration}, min: 0, splitNumber: width < 500 ? 3 : 5});
         option.yAxis = {type: 'category', inverse: true, data: rows.map(name), axisTick: {show: false}, axisLine: {lineStyle: {color: theme.muted}},
-          axisLabel: {color: theme.text, interval: 0, width: Math.max(90, width * 0.36), overflow: 'truncate'}};
+          axisLabel: {color: theme.text, interval: 0, width: Math.max(110, width * 0.36), overflow: width < 500 ? 'break' : 'truncate', lineHeight: 14}};
         option.tooltip.trigger = 'item';
         option.tooltip.formatter = function (p) {
           var r = rows[p.dataIndex];

@@ -14,7 +14,7 @@
     });
     var fixed = estimate[quantity === 'energy_j' ? 'fixed_energy_j' : 'fixed_time_s'];
     if (fixed > 0) {
-      rows.push({name: estimate.regime === 'single' ? '(empty iteration)' : '(waiting for the host)',
+      rows.push({name: estimate.host_time_s === undefined ? '(empty iteration)' : '(waiting for the host)',
         what: 'what an iteration costs besides its layers', value: [fixed, fixed, fixed]});
     }
     if (rows.length <= MOST_BARS) return rows;
@@ -84,7 +84,11 @@
 
   // ---- surfaces
 
-  function surfaceLabel(s) { return s.method + ' · ' + s.role + ' · ' + s.kind + ' · ' + s.recipe; }
+  // The recipe only where there are several.
+  function surfaceLabels(surfaces) {
+    var several = surfaces.some(function (s) { return s.recipe !== surfaces[0].recipe; });
+    return surfaces.map(function (s) { return s.kind + ' · ' + s.role + ' · ' + s.method + (several ? ' · ' + s.recipe : ''); });
+  }
 
   function channelAxis(theme, name, values, more) {
     var low = values[0], high = values[values.length - 1];
@@ -118,14 +122,34 @@
   function log10(v) { return Math.log(v) / Math.LN10; }
   function same(v) { return v; }
 
+  function cell(p, q, colour) {
+    // A little more on each side, or seams would show between the cells.
+    return {type: 'rect', shape: {x: Math.min(p[0], q[0]) - 0.3, y: Math.min(p[1], q[1]) - 0.3,
+      width: Math.abs(q[0] - p[0]) + 0.6, height: Math.abs(q[1] - p[1]) + 0.6}, style: {fill: colour}};
+  }
   function heatSeries(name, data, grid, scale) {
+    // In a file nothing is pointed at, so all cells of one colour can be one path: much faster, and smaller.
+    if (ampere.still) {
+      return {
+        type: 'custom', name: name, data: [data[0]], xAxisIndex: grid, yAxisIndex: grid, z: 1, clip: true, encode: {x: [0, 1], y: [2, 3]},
+        renderItem: function (params, api) {
+          var paths = {}, range = extent(data, 4), levels = 48;
+          data.forEach(function (d) {
+            var level = range[1] > range[0] ? Math.round((d[4] - range[0]) / (range[1] - range[0]) * levels) / levels : 0;
+            var c = cell(api.coord([d[0], d[2]]), api.coord([d[1], d[3]]), '').shape;
+            var one = [c.x, c.y, c.width, c.height].map(function (v) { return v.toFixed(1); });
+            paths[level] = (paths[level] || '') + 'M' + one[0] + ' ' + one[1] + 'h' + one[2] + 'v' + one[3] + 'h-' + one[2] + 'Z';
+          });
+          return {type: 'group', children: Object.keys(paths).map(function (level) {
+            return {type: 'path', shape: {pathData: paths[level]}, style: {fill: scale(range[0] + Number(level) * (range[1] - range[0]))}};
+          })};
+        }
+      };
+    }
     return {
       type: 'custom', name: name, data: data, xAxisIndex: grid, yAxisIndex: grid, z: 1, clip: true, encode: {x: [0, 1], y: [2, 3], tooltip: [4]},
       renderItem: function (params, api) {
-        var p = api.coord([api.value(0), api.value(2)]), q = api.coord([api.value(1), api.value(3)]);
-        // Half a pixel more on each side, or seams would show between the cells.
-        return {type: 'rect', shape: {x: Math.min(p[0], q[0]) - 0.3, y: Math.min(p[1], q[1]) - 0.3,
-          width: Math.abs(q[0] - p[0]) + 0.6, height: Math.abs(q[1] - p[1]) + 0.6}, style: {fill: scale(api.value(4))}};
+        return cell(api.coord([api.value(0), api.value(2)]), api.coord([api.value(1), api.value(3)]), scale(api.value(4)));
       }
     };
   }
@@ -200,19 +224,12 @@
     // The interval has no point of its own, so the axis must be told how far it goes.
     var most = Math.max.apply(null, curve.high.concat(points.map(function (p) { return p[2]; })));
     var least = Math.min.apply(null, curve.low.concat(0));
-    option.yAxis.max = nice(most);
-    option.yAxis.min = least < 0 ? -nice(-least) : 0;
+    var end = a.round(most);
+    option.yAxis.max = end.max;
+    option.yAxis.interval = end.interval;
+    option.yAxis.min = least < 0 ? -Math.ceil(-least / end.interval) * end.interval : 0;
     if (tests.length) option.series.push(tested(onAxis(s, tests)));
     return option;
-  }
-  function nice(value) {
-    if (!(value > 0)) return 1e-9;
-    var power = Math.pow(10, Math.floor(Math.log(value) / Math.LN10));
-    var steps = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
-    for (var i = 0; i < steps.length; ++i) {
-      if (steps[i] * power >= value) return steps[i] * power;
-    }
-    return 10 * power;
   }
 
   // One or two heat maps, beside each other or below. `maps`: {title, x, y, data, colours, formatter, points, tests}.
@@ -237,7 +254,8 @@
     });
     option.tooltip.trigger = 'item';
     option.tooltip.formatter = function (p) {
-      var m = maps[p.seriesIndex < option.series.length / maps.length ? 0 : maps.length - 1], v = p.value;
+      var m = maps[p.componentIndex < option.series.length / maps.length ? 0 : maps.length - 1], v = p.value;
+      if (p.seriesType === 'line') return a.lines(v[0] + ' points', 'largest deviation ' + a.percent(v[1]));
       if (p.seriesType === 'custom') {
         return a.lines(m.title, v[5] + ' ' + axisName(axes[0]) + ', ' + v[6] + ' ' + axisName(axes[1]), m.formatter(v[4]));
       }
@@ -259,7 +277,7 @@
       caption: 'Circles were profiled and the model is fitted to them; crosses were measured later and the model has not seen them. ' +
         'Bands and deviations tell how sure the model is.',
       choices: [
-        {name: 'surface', label: 'Kind of layer', options: surfaces.map(surfaceLabel)},
+        {name: 'surface', label: 'Kind of layer', options: surfaceLabels(surfaces)},
         {name: 'quantity', label: 'Quantity', options: ['Energy', 'Time']}
       ],
       exports: function () {
@@ -311,6 +329,27 @@
 
   // ---- how a surface came to be known
 
+  // One axis shows best what happens.
+  function firstCurve(surfaces) {
+    for (var i = 0; i < surfaces.length; ++i) {
+      if (surfaces[i].axes.length < 2) return i;
+    }
+    return 0;
+  }
+
+  // Beside the heat map of a step: how the largest deviation fell with the points.
+  function addFall(option, s, fit, theme, width) {
+    var beside = width >= 720, left = beside ? width / 2 : 0, colour = a.COLOURS[0];
+    option.title.push({text: 'Largest deviation', left: left + 58, top: (beside ? 0 : 440) + 32, textStyle: {color: theme.text, fontSize: 13, fontWeight: 600}});
+    option.grid.push({left: left + 58, top: (beside ? 0 : 440) + 62, width: (beside ? width / 2 : width) - 84, height: beside ? 300 : 200});
+    var last = s.steps.fits[s.steps.fits.length - 1].points;
+    option.xAxis.push(a.axis(theme, 'points measured', {gridIndex: 1, min: 0, max: last, minInterval: 1}));
+    option.yAxis.push(a.axis(theme, '', {gridIndex: 1, min: 0, axisLabel: {formatter: a.percent}}));
+    option.series.push({type: 'line', name: 'largest deviation', xAxisIndex: 1, yAxisIndex: 1, symbol: 'circle', symbolSize: 6, itemStyle: {color: colour},
+      lineStyle: {color: colour, width: 2}, data: s.steps.fits.map(function (f) { return [f.points, f.largest_deviation]; }),
+      markLine: {silent: true, symbol: 'none', label: {show: false}, lineStyle: {color: theme.strong, type: 'dashed'}, data: [{xAxis: fit.points}]}});
+  }
+
   function stepsFigure(surfaces) {
     function fitOf(c) {
       var s = surfaces[c.surface];
@@ -321,7 +360,7 @@
       id: 'steps', section: 'surfaces', title: 'The steps of guided profiling',
       caption: 'The same surface after its first points. Where the model is least sure is where the next one was measured.',
       choices: [
-        {name: 'surface', label: 'Kind of layer', options: surfaces.map(surfaceLabel)},
+        {name: 'surface', label: 'Kind of layer', options: surfaceLabels(surfaces), usual: firstCurve(surfaces)},
         {name: 'step', label: 'After', slider: true, count: most, usual: 1, limit: function (c) { return surfaces[c.surface].steps.fits.length; },
           text: function (c) { return fitOf(c).points + ' points, largest deviation ' + a.percent(fitOf(c).largest_deviation); }}
       ],
@@ -333,7 +372,7 @@
         });
         return all;
       },
-      height: function (c) { return surfaces[c.surface].axes.length > 1 ? 460 : 380; },
+      height: function (c, width) { return surfaces[c.surface].axes.length < 2 ? 380 : width >= 720 ? 460 : 760; },
       option: function (c, theme, width) {
         var s = surfaces[c.surface], fit = fitOf(c), q = s.steps.quantity, unit = a.QUANTITIES[q].unit;
         var all = s.quantities[q].points, seen = all.slice(0, fit.points), next = all[fit.points];
@@ -341,10 +380,11 @@
         if (s.axes.length < 2) {
           option = curveOption(s, q, fit, seen, [], theme);
         } else {
-          var map = {title: 'Standard deviation of ' + a.QUANTITIES[q].label.toLowerCase() + ' after ' + fit.points + ' points', x: s.steps.x, y: s.steps.y,
+          var map = {title: 'Deviation after ' + fit.points + ' points', x: s.steps.x, y: s.steps.y,
             data: cells(s.steps.x, s.steps.y, fit.deviation, same), colours: a.CIVIDIS, tests: [], formatter: a.percent,
             points: seen.map(function (p) { return [p[0], p[1], p[2], a.si(p[2], unit)]; })};
-          option = heatOption([map], s.axes, theme, width);
+          option = heatOption([map], s.axes, theme, width >= 720 ? width / 2 : width);
+          addFall(option, s, fit, theme, width);
         }
         if (next) {
           option.legend.data.push('measured next');
@@ -370,7 +410,12 @@
 
   ampere.surfaceFigures = function (data) {
     var figures = [];
-    var drawn = data.surfaces.filter(function (s) { return s.axes.length > 0; });
+    // Ours first, as everywhere.
+    var drawn = [];
+    a.inOrder(data.surfaces.map(function (s) { return s.method; })).filter(function (m, i, all) { return i === 0 || all[i - 1] !== m; })
+      .forEach(function (method) {
+        data.surfaces.forEach(function (s) { if (s.method === method && s.axes.length > 0) drawn.push(s); });
+      });
     var stepped = drawn.filter(function (s) { return s.steps && s.steps.fits.length > 0; });
     if (data.estimates.length) figures.push(layersFigure(data.estimates));
     if (drawn.length) figures.push(surfaceFigure(drawn));

@@ -50,7 +50,8 @@ var ampere = {};
 
   // Okabe and Ito's colours, which most colour-blind readers can tell apart; shapes differ as well.
   ampere.COLOURS = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#7a7a7a', '#a6761d'];
-  ampere.SYMBOLS = ['circle', 'triangle', 'rect', 'diamond', 'pin', 'arrow', 'roundRect', 'circle'];
+  ampere.SYMBOLS = ['circle', 'triangle', 'rect', 'diamond', 'path://M0,0L10,0L5,9Z', 'path://M4,0h2v4h4v2h-4v4h-2v-4h-4v-2h4Z',
+    'path://M3,0L7,0L10,5L7,10L3,10L0,5Z', 'path://M0,3L5,0L10,3L10,7L5,10L0,7Z'];
   var METHODS = ['split', 'paper', 'split-probe', 'neuralpower', 'flops-affine', 'split-exact', 'flops', 'flops-bytes'];
   function placeOf(method) {
     var at = METHODS.indexOf(method);
@@ -127,6 +128,17 @@ var ampere = {};
       }
     }
     return axis;
+  };
+  // The end of an axis that starts at zero, and its steps: round numbers.
+  ampere.round = function (value) {
+    if (!(value > 0)) return {max: 1e-9, interval: 1e-9};
+    var power = Math.pow(10, Math.floor(Math.log(value) / Math.LN10));
+    var ends = [[1, 5], [1.2, 4], [1.5, 3], [2, 4], [2.5, 5], [3, 3], [4, 4], [5, 5], [6, 3], [8, 4], [10, 5]];
+    for (var i = 0; i < ends.length; ++i) {
+      // A little more, because 0.1 * 3 is not 0.3.
+      if (ends[i][0] * power * 1.000001 >= value) return {max: ends[i][0] * power, interval: ends[i][0] * power / ends[i][1]};
+    }
+    return {max: 10 * power, interval: 2 * power};
   };
   ampere.unitLabel = function (unit) {
     return {formatter: function (v) { return ampere.siTick(v, unit); }};
