@@ -51,14 +51,15 @@ std::string synopsis(const Command& c) {
   return out + " [\\fIOPTION\\fR...]";
 }
 
-void print_verbs(const Command& command) {
+void print_verbs(const Command& command, const std::string& general) {
   for (const Command& c : command.commands) {
     if (c.commands.empty()) {
       fmt::print(".SS {}\n{}.\n.PP\n{}\n", plain(c.words()), plain(c.description), synopsis(c));
       print_options(c.positionals);
       print_options(c.options);
+      if (c.footer != general) fmt::print(".PP\n{}\n", plain(c.footer));
     }
-    print_verbs(c);
+    print_verbs(c, general);
   }
 }
 
@@ -76,7 +77,7 @@ void print_page(const Command& root) {
   fmt::print(".SH OPTIONS\n");
   print_options(root.options);
   fmt::print(".SH VERBS\n");
-  print_verbs(root);
+  print_verbs(root, root.footer);
   fmt::print(".SH ENVIRONMENT\n");
   for (const auto& [name, what] : std::initializer_list<std::pair<const char*, const char*>>{
            {"AMPERE_STORE", "File that measurements are kept in"},

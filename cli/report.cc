@@ -117,14 +117,14 @@ void run(const Options& o) {
 
 void add_report(CLI::App& app) {
   auto o = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "report", "One page to look at: device, estimates, layers, accuracy; figures for papers");
+  CLI::App* verb =
+      app.add_subcommand("report", "One page to look at: device, layers, accuracy; figures for papers");
   verb->add_option("MODEL", o->models, "Networks to estimate; without, those that were profiled");
   verb->add_option("-b,--batch", o->model.batch, "Batch size of MODEL")
       ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
   verb->add_option("--method", o->method, "split, paper or neuralpower");
   verb->add_option("--results", o->results,
-                   "Files or folders with what evaluate, additivity, prune or detect wrote as JSON");
+                   "Files or folders of JSON that evaluate, additivity, detect ... wrote");
   verb->add_option("-o,--output", o->output, "The page to write [report.html]");
   verb->add_option("--figures", o->figures, "Folder for the figures as SVG, with their numbers as CSV");
   verb->add_option("--figure-width", o->width, "Width of those figures in pixels [900]")

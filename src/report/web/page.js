@@ -6,6 +6,7 @@
   const root = document.documentElement;
   const main = document.querySelector('main');
   const charts = [];
+  const PRINTED_WIDTH = 860;
 
   function make(tag, attributes, ...children) {
     const element = document.createElement(tag);
@@ -114,7 +115,8 @@
     let drawn = '';
     const sliders = [];
     function draw() {
-      const width = Math.max(240, printing ? Math.min(holder.clientWidth || 680, 680) : holder.clientWidth || 680);
+      // Paper gets the same width whatever the screen had, made to fit by the style sheet.
+      const width = printing ? PRINTED_WIDTH : Math.max(240, holder.clientWidth);
       const height = figure.height(choice, width);
       const state = [themeName(), width, JSON.stringify(choice)].join();
       if (state === drawn) return;
@@ -123,6 +125,9 @@
       if (!chart) chart = echarts.init(holder, null, {renderer: 'svg', width: width, height: height});
       else chart.resize({width: width, height: height});
       chart.setOption(figure.option(choice, ampere.THEMES[themeName()], width), {notMerge: true});
+      const svg = holder.querySelector('svg');
+      if (printing) svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+      else svg.removeAttribute('viewBox');
       link.download = figure.file(choice) + '.csv';
       sliders.forEach((update) => update());
     }
