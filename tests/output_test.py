@@ -121,7 +121,7 @@ class Terminal(AmpereTest):
 
     def test_no_escape_sequences_where_they_are_not_wanted(self):
         for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-            for arguments in LONG[:1] + TABLES:
+            for arguments in [LONG[0], LONG[1], *TABLES[:2], TABLES[8]]:
                 with self.subTest(" ".join(map(str, arguments)), **env):
                     self.assertNotIn("\x1b", self.on_terminal(100, *arguments, **env))
 

@@ -133,7 +133,7 @@ class ResultsTest : public testing::Test {
   ResultsTest() { std::filesystem::create_directories(folder_); }
   ~ResultsTest() override { std::filesystem::remove_all(folder_); }
   std::string write(const std::string& name, const std::string& text) {
-    const std::string path = (folder_ / name).string();
+    std::string path = (folder_ / name).string();
     std::ofstream(path) << text;
     return path;
   }
@@ -153,12 +153,16 @@ TEST_F(ResultsTest, FilesAreToldApartByTheirFields) {
   write("a.json", R"({"methods": {"split": {"mape": 0.1}}, "networks": [
     {"network": "n", "energy_j": 2, "estimates": {"split": {"energy_j": 3}}}]})");
   write("b.json", R"({"curves": [{"network": "n", "points": [{"energy_j": 1}]}]})");
+  write("t.json", R"({"budget_share": 0.5, "networks": [{"label": "original", "energy_j": 8, "curve": [
+    {"iteration": 0, "energy_j": 0, "test_loss": null, "test_accuracy": 0.1}]}]})");
   write("c.json", R"({"something": "else"})");
   write("d.txt", "no JSON at all");
   const Results r = read_results({folder_.string()});
   EXPECT_EQ(r.evaluations.size(), 1u);
   EXPECT_EQ(r.evaluations[0]["networks"][0]["estimates"][0][0], 3);
-  EXPECT_EQ(r.curves.size(), 1u);
+  ASSERT_EQ(r.curves.size(), 2u);
+  EXPECT_EQ(r.curves[1]["budget_j"], 4);
+  EXPECT_EQ(r.curves[1]["curves"][0]["points"][0], Json({0, 0, nullptr, 0.1}));
   EXPECT_THAT(r.ignored, testing::ElementsAre(HasSubstr("c.json")));
 }
 

@@ -121,22 +121,35 @@ Json additivity_of(const Json& file, const std::string& path) {
   return out;
 }
 
-Json curves_of(const Json& file, const std::string& path) {
+// Where the curves of a file are, and what their parts are called.
+struct CurveNames {
+  const char* list;
+  const char* network;
+  const char* points;
+};
+constexpr CurveNames kPlain{"curves", "network", "points"};
+constexpr CurveNames kTrained{"networks", "label", "curve"};  // as ampere train writes it
+
+Json curves_of(const Json& file, const std::string& path, const CurveNames& names) {
   const JsonReader r(file, path);
   Json out = provenance_of(file, path);
   out["budget_j"] = number_at(r, "budget_j", file);
   out["curves"] = Json::array();
-  const Json& curves = r.array("curves");
+  const Json& curves = r.array(names.list);
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    const JsonReader c(curves[i], place(path, "curves", i));
+    const JsonReader c(curves[i], place(path, names.list, i));
+    // A budget may be told as a share of what the first network takes.
+    if (i == 0 && out["budget_j"].is_null() && file.contains("budget_share") &&
+        file["budget_share"].is_number())
+      out["budget_j"] = short_number(r.number("budget_share") * c.number("energy_j"));
     Json points = Json::array();
-    const Json& rows = c.array("points");
+    const Json& rows = c.array(names.points);
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      const JsonReader p(rows[k], place(c.where(), "points", k));
+      const JsonReader p(rows[k], place(c.where(), names.points, k));
       points.push_back({number_at(p, "iteration", rows[k]), short_number(p.number("energy_j")),
                         number_at(p, "test_loss", rows[k]), number_at(p, "test_accuracy", rows[k])});
     }
-    out["curves"].push_back({{"network", c.text("network")}, {"points", points}});
+    out["curves"].push_back({{"network", c.text(names.network)}, {"points", points}});
   }
   return out;
 }
@@ -176,7 +189,9 @@ bool add(Results& results, const Json& file, const std::string& path) {
   else if (is("modes", Type::object))
     results.additivity.push_back(additivity_of(file, path));
   else if (is("curves", Type::array))
-    results.curves.push_back(curves_of(file, path));
+    results.curves.push_back(curves_of(file, path, kPlain));
+  else if (is("networks", Type::array) && !file["networks"].empty() && file["networks"][0].contains("curve"))
+    results.curves.push_back(curves_of(file, path, kTrained));
   else if (is("meters", Type::array) && is("device", Type::object))
     results.detected.push_back(detected_of(file, path));
   else
@@ -200,6 +215,8 @@ Results read_results(const std::vector<std::string>& paths) {
   Results results;
   for (const std::string& path : paths) {
     std::error_code error;
+    if (!std::filesystem::exists(path, error))
+      throw bad_input(path + ": there is no such file or folder (a MODEL stands before --results)");
     if (!std::filesystem::is_directory(path, error)) {
       if (!add(results, read_json_file(path), path)) {
         throw bad_input(path +

@@ -176,15 +176,17 @@
 
   function deviceCard(device) {
     const si = ampere.si;
+    const unwatched = device.read_s ? null
+      : make('p', {class: 'caption', style: 'margin:.9rem 0 0', text: 'Nothing here says how often the meter ticks: add what ampere detect --json prints with --results.'});
     section('device', 'Device').append(make('div', {class: 'card', id: 'device-card'}, facts([
       ['Device', device.name], ['Type', device.type === 'cuda' ? 'GPU (CUDA)' : device.type === 'cpu' ? 'CPU' : device.type],
       ['Cores', device.cores], ['Driver', device.driver], ['Framework', device.framework], ['BLAS', device.blas], ['Allocator', device.allocator],
       ['Meter', device.meter + (device.scope ? ' (' + device.scope + ')' : '')],
       ['Energy is', device.modelled === undefined ? '' : device.modelled ? 'modelled, not measured' : 'measured'],
-      ['Counter ticks every', device.tick_s ? si(device.tick_s, 's') : ''], ['Smallest step', device.resolution_j ? si(device.resolution_j, 'J') : ''],
+      ['Counter ticks every', device.tick_s ? si(device.tick_s, 's') : device.read_s ? 'no steps seen' : ''], ['Smallest step', device.resolution_j ? si(device.resolution_j, 'J') : ''],
       ['One read takes', device.read_s ? si(device.read_s, 's') : ''], ['Idle power', device.idle_power_w ? si(device.idle_power_w, 'W') : ''],
       ['Recipes', (device.recipes || []).join(', ')], ['Measurements', device.points], ['Last used', device.last_used], ['Id', device.id]
-    ])));
+    ]), unwatched));
   }
 
   function estimateTables() {

@@ -358,7 +358,7 @@
     var most = Math.max.apply(null, surfaces.map(function (s) { return s.steps.fits.length; }));
     return {
       id: 'steps', section: 'surfaces', title: 'The steps of guided profiling',
-      caption: 'The same surface after its first points. The next one is measured where the model is least sure or, with split, two times of three where it fills a gap.',
+      caption: 'The same surface after its first points. The next one is measured where the model is least sure or, with split, where it fills a gap or follows a jump.',
       choices: [
         {name: 'surface', label: 'Kind of layer', options: surfaceLabels(surfaces), usual: firstCurve(surfaces)},
         {name: 'step', label: 'After', slider: true, count: most, usual: 1, limit: function (c) { return surfaces[c.surface].steps.fits.length; },
