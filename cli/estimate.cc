@@ -271,7 +271,7 @@ std::optional<ProbeSummary> probe(const Options& o, const Session& session, cons
   ProbeOptions options;
   options.measuring = measuring(session, o.model, {});
   options.energy = o.exact;
-  options.progress = [&](int done, int of) { bar.show(done, of, 0, "layers"); };
+  options.progress = [&](int done, int of) { bar.show(done, of, "layers"); };
   return probe_layers(profile, parse_layers(network, o.model.batch), session.measure(), options);
 }
 

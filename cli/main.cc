@@ -62,7 +62,10 @@ int main(int argc, char** argv) {
   ampere::add_evaluate(app);
   ampere::add_additivity(app);
   ampere::add_schedule(app);
+  ampere::add_report(app);
   ampere::add_store(app);
+  ampere::add_completion(app);
+  ampere::add_man(app);
   try {
     app.parse(static_cast<int>(ours.size()), ours.data());
     if (std::fflush(stdout) != 0) return failed("standard output cannot be written; is the disk full?", 1);

@@ -217,9 +217,9 @@ MethodProfile profile_method(const Session& session, DeviceProfile& profile, con
     };
   }
   MethodProfile result{method.name, run_profile(profile, plans, session.measure(), p), 0, 0, 0};
-  while (check.measure_next()) {
-    bar.show(check.trainings_done(), check.trainings(), 0, "whole networks");
-  }
+  Progress whole(fmt::format("profiling {}", method.name), quiet);
+  while (check.measure_next()) whole.show(check.trainings_done(), check.trainings(), "whole networks");
+  whole.clear();
   check.learn();
   result.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   remember_effort(profile, family_of(model.network, m.batch), check.trainings_measured(), result);

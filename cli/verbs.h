@@ -17,6 +17,9 @@ void add_measure(CLI::App& app, const std::vector<std::string>& command);
 void add_evaluate(CLI::App& app);
 void add_additivity(CLI::App& app);
 void add_schedule(CLI::App& app);
+void add_report(CLI::App& app);
 void add_store(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_man(CLI::App& app);
 
 }  // namespace ampere
