@@ -7,6 +7,7 @@
 // an atom of its own, so what comes out holds for every batch size, whatever the file was exported with.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -88,8 +89,9 @@ class Draft {
 
   std::int64_t batch_;
   Network network_;
-  std::vector<Tensor> shapes_;
-  std::vector<Arrangement> layouts_;
+  // References to these stay good while nodes are added.
+  std::deque<Tensor> shapes_;
+  std::deque<Arrangement> layouts_;
   std::map<int, Attrs> changed_;
   std::map<int, Atoms> splits_;
   std::unordered_set<std::string> names_;
