@@ -51,6 +51,9 @@ int Draft::add(Op op, std::vector<int> inputs, Attrs attrs, const std::string& n
   std::vector<const Tensor*> in;
   for (int i : inputs) in.push_back(&shape(i));
   const int index = network_.add(op, inputs, std::move(attrs), unique(name.empty() ? name_of(op) : name));
+  // Where its shapes do not fit, the node stays behind, read by nobody: the lists must not get out of step.
+  shapes_.emplace_back();
+  layouts_.emplace_back();
   Tensor out = infer_node(network_.nodes().back(), in, batch_);
   Arrangement layout;
   for (std::size_t i = 0; i < out.dims.size(); ++i) {
@@ -59,8 +62,8 @@ int Draft::add(Op op, std::vector<int> inputs, Attrs attrs, const std::string& n
     else
       layout.push_back(out.dims[i] == 1 ? Atoms{} : Atoms{fresh(out.dims[i])});
   }
-  shapes_.push_back(std::move(out));
-  layouts_.push_back(std::move(layout));
+  shapes_.back() = std::move(out);
+  layouts_.back() = std::move(layout);
   return index;
 }
 
