@@ -45,11 +45,59 @@ void add_recipe_options(CLI::App& verb, ModelOptions& o) {
 }
 
 void add_model_options(CLI::App& verb, ModelOptions& o) {
-  verb.add_option("MODEL", o.model, "Network: a zoo name or a .json file")->required();
-  verb.add_option("-b,--batch", o.batch, "Batch size")->check(CLI::Range(std::int64_t{1}, kMaxWidth));
+  // Options are taken in the order they were added, so --batch has the last word.
+  verb.add_option("MODEL", o.model, "Network: a zoo name, a .json or an .onnx file")
+      ->required()
+      ->each([&o](const std::string& text) {
+        if (is_onnx_path(text)) o.batch = onnx_batch(text).value_or(o.batch);
+      });
+  verb.add_option("-b,--batch", o.batch, "Batch size; 1, or what an .onnx file was exported with")
+      ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
+  verb.add_option("--dim", o.dims, "Size of a dimension that an .onnx file only names: NAME=SIZE")
+      ->allow_extra_args(false);
+  verb.add_flag("--restore-batchnorm", o.import.restore_batchnorm,
+                "Put back batch norms that an export for inference folded into convolutions");
+  verb.add_flag("--ignore-unsupported", o.import.ignore_unsupported,
+                "Go on without the ops of an imported file that are not supported");
 }
 
-Model load_model(const std::string& text) {
+namespace {
+
+ImportOptions import_options(const ModelOptions& o) {
+  ImportOptions out = o.import;
+  for (const std::string& text : o.dims) {
+    const std::size_t equals = text.find('=');
+    char* end = nullptr;
+    const std::string number = equals == std::string::npos ? "" : text.substr(equals + 1);
+    const long long size = std::strtoll(number.c_str(), &end, 10);
+    if (equals == 0 || number.empty() || *end != '\0' || size < 1 || size > kMaxWidth)
+      throw bad_input("--dim must be NAME=SIZE with a size of 1 to 16777216, found \"" + text + "\"");
+    out.dims[text.substr(0, equals)] = size;
+  }
+  return out;
+}
+
+Model load_onnx(const ModelOptions& o) {
+  Imported imported = import_onnx(o.model, import_options(o));
+  if (!imported.unsupported.empty()) {
+    char share[32];
+    std::snprintf(share, sizeof share, "%.2g%%", 100 * imported.ignored_flops_share);
+    std::string list;
+    for (const UnsupportedOp& u : imported.unsupported) list += (list.empty() ? "" : ", ") + u.op;
+    imported.notes.push_back("goes on without " + list + ": about " + share + " of the forward pass's FLOPs");
+  }
+  for (const std::string& note : imported.notes) warn(o.model + ": " + note);
+  return {std::move(imported.network), std::nullopt, std::move(imported.notes),
+          std::move(imported.unsupported), imported.ignored_flops_share};
+}
+
+}  // namespace
+
+Model load_model(const ModelOptions& options) {
+  const std::string& text = options.model;
+  if (is_onnx_path(text)) return load_onnx(options);
+  if (!options.dims.empty() || options.import.restore_batchnorm || options.import.ignore_unsupported)
+    throw bad_input("--dim, --restore-batchnorm and --ignore-unsupported go with imported files only");
   const bool file = text.size() > 5 && text.substr(text.size() - 5) == ".json";
   if (file) {
     Network network = read_network_file(text);
@@ -58,14 +106,15 @@ Model load_model(const std::string& text) {
     } catch (const Error& e) {
       throw Error(e.kind(), text + ": " + e.what());
     }
-    return {std::move(network), std::nullopt};
+    return {std::move(network), std::nullopt, {}, {}, 0};
   }
   if (text.find('/') != std::string::npos || std::ifstream(text).good()) {
-    throw bad_input(text + ": a network file must end in .json; zoo networks are listed by: ampere models");
+    throw bad_input(text +
+                    ": a network file must end in .json or .onnx; zoo networks are listed by: ampere models");
   }
   ZooChoice choice = parse_zoo(text);
   Network network = build(choice);
-  return {std::move(network), std::move(choice)};
+  return {std::move(network), std::move(choice), {}, {}, 0};
 }
 
 Measure Session::measure() const {

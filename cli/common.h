@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "estimate/estimate.h"
+#include "import/import.h"
 #include "network/zoo.h"
 #include "profile/run.h"
 #include "protocol/worker_client.h"
@@ -27,7 +28,9 @@ struct CommonOptions {
 
 struct ModelOptions {
   std::string model;
-  std::int64_t batch = 1;
+  std::int64_t batch = 1;         // a file that fixes its batch changes this, --batch both
+  std::vector<std::string> dims;  // "name=size", of imported files
+  ImportOptions import;
   Recipe recipe;
   std::string autotune = "off";
 };
@@ -39,12 +42,16 @@ void add_worker_options(CLI::App& verb, CommonOptions& options);
 void add_model_options(CLI::App& verb, ModelOptions& options);
 void add_recipe_options(CLI::App& verb, ModelOptions& options);
 
-// A MODEL argument: a zoo name or a .json file.
+// A MODEL argument: a zoo name, a .json file or an .onnx file.
 struct Model {
   Network network;
   std::optional<ZooChoice> zoo;  // present for networks of the zoo
+  // Of imported files:
+  std::vector<std::string> notes;          // told on standard error already
+  std::vector<UnsupportedOp> unsupported;  // that were left out (--ignore-unsupported)
+  double ignored_flops_share = 0;
 };
-Model load_model(const std::string& text);
+Model load_model(const ModelOptions& options);
 
 // A worker that has told what it runs on, and the profile of that device.
 struct Session {

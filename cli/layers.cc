@@ -12,7 +12,7 @@ namespace ampere {
 namespace {
 
 void run_layers(const CommonOptions& options, const ModelOptions& m) {
-  const Model model = load_model(m.model);
+  const Model model = load_model(m);
   const std::vector<Layer> layers = parse_layers(model.network, m.batch);
   const std::vector<LayerGroup> groups = group_layers(layers);
   const Cost total = network_cost(model.network, m.batch);
@@ -48,6 +48,7 @@ void run_layers(const CommonOptions& options, const ModelOptions& m) {
                 {"batch", m.batch},
                 {"layers", layers.size()},
                 {"kinds", rows},
+                {"notes", model.notes},
                 {"parameters", total.parameters},
                 {"forward_flops", total.forward_flops},
                 {"backward_flops", total.backward_flops},

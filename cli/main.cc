@@ -50,12 +50,13 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough(false);
   app.footer(
-      "A MODEL is a zoo name (\"lenet5\", \"resnet18:w1=32\", see ampere models) or a network file (.json).\n"
+      "A MODEL is a zoo name (\"lenet5\", \"resnet18:w1=32\", see ampere models) or a file: .json or .onnx.\n"
       "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 3 no usable meter, 4 over budget,\n"
       "5 measurement unstable, 6 not profiled yet.");
   ampere::add_detect(app);
   ampere::add_models(app);
   ampere::add_layers(app);
+  ampere::add_convert(app);
   ampere::add_profile(app);
   ampere::add_estimate(app);
   ampere::add_measure(app, command);

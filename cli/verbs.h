@@ -10,6 +10,7 @@ namespace ampere {
 void add_detect(CLI::App& app);
 void add_models(CLI::App& app);
 void add_layers(CLI::App& app);
+void add_convert(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_estimate(CLI::App& app);
 // `command`: what stands behind "--" on the command line, a program to run and meter.

@@ -38,10 +38,10 @@ def bad_input(message):
 CONV = dict(out_channels=REQUIRED, kernel=REQUIRED, stride=1, padding=0, dilation=1, groups=1, bias=True)
 POOL = dict(kernel=REQUIRED, stride=[], padding=0, ceil_mode=False)
 RECURRENT = dict(hidden_size=REQUIRED, num_layers=1, bidirectional=False, bias=True)
-PLAIN = "relu relu6 elu gelu silu hardswish hardsigmoid sigmoid tanh identity add mul matmul".split()
+PLAIN = "relu relu6 elu silu hardswish hardsigmoid sigmoid tanh identity add mul matmul scale".split()
 OPS = {
     "input": dict(shape=REQUIRED, dtype="float", classes=0), "conv1d": CONV, "conv2d": CONV,
-    "linear": dict(out_features=REQUIRED, bias=True), "embedding": dict(vocabulary=REQUIRED, dim=REQUIRED),
+    "linear": dict(out_features=REQUIRED, bias=True, tied=False), "embedding": dict(vocabulary=REQUIRED, dim=REQUIRED),
     "lstm": RECURRENT, "gru": RECURRENT, "attention": dict(heads=REQUIRED, bias=True),
     "encoder_layer": dict(heads=REQUIRED, feedforward=REQUIRED, dropout=0.1, activation="relu", norm_first=False),
     "batch_norm": dict(affine=True), "layer_norm": dict(axes=1, affine=True),
@@ -49,6 +49,11 @@ OPS = {
     "max_pool": POOL, "avg_pool": POOL, "adaptive_avg_pool": dict(output=REQUIRED), "dropout": dict(p=0.5),
     "concat": dict(axis=1), "flatten": dict(start=1), "reshape": dict(shape=REQUIRED), "permute": dict(order=REQUIRED),
     "slice": dict(axis=1, start=0, end=1 << 24, step=1), "mean": dict(axes=REQUIRED, keepdim=False),
+    "gelu": dict(approximate="none"), "attention_core": dict(heads=REQUIRED, mask="none", dropout=0.0),
+    "learned_add": dict(shape=[0], rows=0), "learned_mul": dict(shape=[0]), "class_token": dict(count=1),
+    "drop_path": dict(p=0.1), "channel_shuffle": dict(groups=REQUIRED), "log_softmax": dict(axis=-1),
+    "upsample": dict(factor=REQUIRED, mode="nearest"),
+    "conv_transpose2d": dict(out_channels=REQUIRED, kernel=REQUIRED, stride=[1], padding=[0], output_padding=[0], groups=1, bias=True),
     **{name: {} for name in PLAIN},
 }
 
@@ -167,6 +172,14 @@ def build_op(node, x):
         "flatten": lambda: lambda t: t.flatten(a["start"]) if a["start"] < t.dim() else t,
         "reshape": lambda: lambda t: t.reshape([shape[i] if d == 0 else d for i, d in enumerate(ints(a["shape"], 1))]),
         "permute": lambda: lambda t: t.permute(a["order"]),
+        "gelu": lambda: nn.GELU(a["approximate"]), "scale": lambda: lambda t: t * 1.0, "log_softmax": lambda: nn.LogSoftmax(a["axis"]),
+        "attention_core": lambda: AttentionCore(a), "class_token": lambda: ClassToken(a["count"], width),
+        "learned_add": lambda: Learned(a, shape, torch.add), "learned_mul": lambda: Learned(a, shape, torch.mul),
+        "drop_path": lambda: lambda t: t * t.new_empty([len(t)] + [1] * (t.dim() - 1)).bernoulli_(1 - a["p"]).div_(1 - a["p"]),
+        "channel_shuffle": lambda: nn.ChannelShuffle(a["groups"]),
+        "upsample": lambda: nn.Upsample(scale_factor=[float(f) for f in sized("factor")], mode=a["mode"]),
+        "conv_transpose2d": lambda: nn.ConvTranspose2d(channels, a["out_channels"],
+                                                       *map(sized, ("kernel", "stride", "padding", "output_padding")), a["groups"], a["bias"]),
         "mean": lambda: lambda t: t.mean(ints(a["axes"], 1), a["keepdim"]),
     }
     return makers.get(node.op, lambda: getattr(F, node.op))()
@@ -181,6 +194,46 @@ class First(nn.Module):
 
     def forward(self, *x):
         return self.inner(*(x * 3 if self.options and len(x) == 1 else x), **self.options)[0]
+
+
+class AttentionCore(nn.Module):
+    """softmax(q k' / sqrt(d) + mask) v in heads; one input holds query, key and value side by side."""
+
+    def __init__(self, attrs):
+        super().__init__()
+        self.heads, self.mask, self.dropout = attrs["heads"], attrs["mask"], attrs["dropout"]
+
+    def forward(self, *x):
+        q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in (x if len(x) == 3 else x[0].chunk(3, -1)))
+        logits = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        if self.mask != "none":
+            mask = torch.zeros_like(logits[:1, :1])
+            logits = logits + (mask.masked_fill(torch.ones_like(mask).triu(1) > 0, -math.inf) if self.mask == "causal" else mask)
+        return (F.dropout(logits.softmax(-1), self.dropout) @ v).transpose(1, 2).flatten(2)
+
+
+class Learned(nn.Module):
+    """A trained tensor, or rows of a trained table, added to or multiplied with every sample."""
+
+    def __init__(self, attrs, shape, apply):
+        super().__init__()
+        sizes = ints(attrs["shape"], 1)
+        self.apply_to, self.places = apply, None
+        if attrs.get("rows"):
+            self.places, sizes = torch.arange(shape[1]) % attrs["rows"], [attrs["rows"], shape[-1]]
+        self.weight = nn.Parameter(torch.ones([d or shape[i - len(sizes)] for i, d in enumerate(sizes)]))
+
+    def forward(self, x):
+        return self.apply_to(x, self.weight if self.places is None else F.embedding(self.places, self.weight))
+
+
+class ClassToken(nn.Module):
+    def __init__(self, count, width):
+        super().__init__()
+        self.token = nn.Parameter(torch.zeros(1, count, width))
+
+    def forward(self, x):
+        return torch.cat([self.token.expand(len(x), -1, -1), x], 1)
 
 
 def free_memory():

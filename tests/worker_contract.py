@@ -45,9 +45,21 @@ OPS = {
     "concat": [IMAGE, {"name": "y", "op": "relu"}, {"op": "concat", "inputs": ["x", "y"]}],
     "matmul": [SEQUENCE, {"name": "y", "op": "permute", "order": [0, 2, 1]}, {"op": "matmul", "inputs": ["x", "y"]}],
     "reshape": [IMAGE, {"op": "reshape", "shape": [0, 2, -1]}],
+    "tied": [{"op": "input", "shape": [5], "dtype": "int", "classes": 9}, {"op": "embedding", "vocabulary": 9, "dim": 6},
+             {"op": "linear", "out_features": 9, "bias": False, "tied": True}],
+    "attention_core": [SEQUENCE, {"op": "attention_core", "heads": 2, "mask": "causal", "inputs": ["x", "x", "x"]}],
+    "packed": [{"op": "input", "shape": [5, 12]}, {"op": "attention_core", "heads": 2, "mask": "additive", "dropout": 0.1}],
+    "learned_add": [SEQUENCE, {"op": "learned_add", "shape": [0, 0], "rows": 7}],
+    "learned_mul": [IMAGE, {"op": "learned_mul", "shape": [0, 1, 1]}],
+    "class_token": [SEQUENCE, {"op": "class_token"}],
+    "drop_path": [IMAGE, {"op": "drop_path"}],
+    "channel_shuffle": [IMAGE, {"op": "channel_shuffle", "groups": 2}],
+    "log_softmax": [SEQUENCE, {"op": "log_softmax"}],
+    "upsample": [IMAGE, {"op": "upsample", "factor": 2, "mode": "bilinear"}],
+    "conv_transpose2d": [IMAGE, {"op": "conv_transpose2d", "out_channels": 6, "kernel": 2, "stride": 2}],
     "slice": [IMAGE, {"op": "slice", "axis": 2, "start": -6, "end": -1, "step": 2}],
     **{op: [IMAGE, {"op": op}] for op in ("relu", "relu6", "elu", "gelu", "silu", "hardswish", "hardsigmoid",
-                                          "sigmoid", "tanh", "identity")},
+                                          "sigmoid", "tanh", "identity", "scale")},
 }
 
 

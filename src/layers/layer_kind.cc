@@ -18,13 +18,25 @@ std::string joined(const Ints& values, const char* between) {
 
 // Short names where the op's own would make the word long.
 std::string short_name(Op op) {
-  static const std::map<Op, std::string> names = {
-      {Op::kConv1d, "conv"},          {Op::kConv2d, "conv"},
-      {Op::kBatchNorm, "bn"},         {Op::kLayerNorm, "ln"},
-      {Op::kGroupNorm, "gn"},         {Op::kMaxPool, "maxpool"},
-      {Op::kAvgPool, "avgpool"},      {Op::kAdaptiveAvgPool, "adaptive"},
-      {Op::kEncoderLayer, "encoder"}, {Op::kHardswish, "hswish"},
-      {Op::kHardsigmoid, "hsigmoid"}, {Op::kLeakyRelu, "lrelu"}};
+  static const std::map<Op, std::string> names = {{Op::kConv1d, "conv"},
+                                                  {Op::kConv2d, "conv"},
+                                                  {Op::kBatchNorm, "bn"},
+                                                  {Op::kLayerNorm, "ln"},
+                                                  {Op::kGroupNorm, "gn"},
+                                                  {Op::kMaxPool, "maxpool"},
+                                                  {Op::kAvgPool, "avgpool"},
+                                                  {Op::kAdaptiveAvgPool, "adaptive"},
+                                                  {Op::kEncoderLayer, "encoder"},
+                                                  {Op::kHardswish, "hswish"},
+                                                  {Op::kHardsigmoid, "hsigmoid"},
+                                                  {Op::kLeakyRelu, "lrelu"},
+                                                  {Op::kAttentionCore, "attn"},
+                                                  {Op::kLearnedAdd, "ladd"},
+                                                  {Op::kLearnedMul, "lmul"},
+                                                  {Op::kClassToken, "cls"},
+                                                  {Op::kChannelShuffle, "shuffle"},
+                                                  {Op::kDropPath, "droppath"},
+                                                  {Op::kConvTranspose2d, "tconv"}};
   auto it = names.find(op);
   return it == names.end() ? name_of(op) : it->second;
 }
@@ -32,10 +44,12 @@ std::string short_name(Op op) {
 // One letter or two per attribute; the empty code prints the value alone.
 std::string code(const std::string& attr) {
   static const std::map<std::string, std::string> codes = {
-      {"kernel", ""},      {"output", ""},       {"stride", "s"},     {"padding", "p"}, {"dilation", "d"},
-      {"groups", "g"},     {"heads", "h"},       {"num_layers", "n"}, {"axis", "a"},    {"axes", "a"},
-      {"start", "from"},   {"end", "to"},        {"step", "by"},      {"shape", "to"},  {"order", "o"},
-      {"vocabulary", "v"}, {"feedforward", "f"}, {"p", "p"},          {"dropout", "p"}, {"slope", "l"}};
+      {"kernel", ""},       {"output", ""},  {"stride", "s"},   {"padding", "p"},
+      {"dilation", "d"},    {"groups", "g"}, {"heads", "h"},    {"num_layers", "n"},
+      {"axis", "a"},        {"axes", "a"},   {"start", "from"}, {"end", "to"},
+      {"step", "by"},       {"shape", "to"}, {"order", "o"},    {"vocabulary", "v"},
+      {"feedforward", "f"}, {"p", "p"},      {"dropout", "p"},  {"slope", "l"},
+      {"rows", "r"},        {"count", "n"},  {"factor", "x"},   {"output_padding", "op"}};
   auto it = codes.find(attr);
   return it == codes.end() ? attr : it->second;
 }
@@ -128,6 +142,7 @@ const char* width_attribute(Op op) {
   switch (op) {
     case Op::kConv1d:
     case Op::kConv2d:
+    case Op::kConvTranspose2d:
       return "out_channels";
     case Op::kLinear:
       return "out_features";

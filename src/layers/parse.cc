@@ -27,6 +27,7 @@ std::vector<std::size_t> channel_axes(const Network& network, const std::vector<
       }
       case Op::kConv1d:
       case Op::kConv2d:
+      case Op::kConvTranspose2d:
         axes[i] = 1;
         break;
       case Op::kLinear:
@@ -35,6 +36,7 @@ std::vector<std::size_t> channel_axes(const Network& network, const std::vector<
       case Op::kGru:
       case Op::kAttention:
       case Op::kEncoderLayer:
+      case Op::kAttentionCore:
       case Op::kMatmul:
         axes[i] = last;
         break;
@@ -67,6 +69,10 @@ bool fixes_channels(const Node& node, std::size_t channel_axis_in) {
   if (node.op == Op::kReshape) {
     const Ints& shape = node.list("shape");
     return std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d > 0; });
+  }
+  if (node.op == Op::kLearnedAdd || node.op == Op::kLearnedMul) {
+    const Ints& shape = node.list("shape");
+    return std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d > 1; });
   }
   if (node.op == Op::kSlice) {
     const bool whole = node.integer("start") == 0 && node.integer("end") >= kMaxWidth;
@@ -155,7 +161,7 @@ class Parser {
       InputShape shape{{t.dims.begin() + 1, t.dims.end()}, t.dtype, 0};
       if (t.dtype == DType::kInt) {
         shape.classes = head.op == Op::kEmbedding ? head.integer("vocabulary") : 2;
-      } else if (axis < t.dims.size() && (joined || t.dims[axis] == in)) {
+      } else if (axis > 0 && axis < t.dims.size() && (joined || t.dims[axis] == in)) {
         shape.dims[axis - 1] = 0;
       }
       layer.kind.inputs.push_back(std::move(shape));
@@ -176,12 +182,14 @@ class Parser {
     switch (head.op) {
       case Op::kConv1d:
       case Op::kConv2d:
+      case Op::kConvTranspose2d:
         return 1;
       case Op::kLinear:
       case Op::kLstm:
       case Op::kGru:
       case Op::kAttention:
       case Op::kEncoderLayer:
+      case Op::kAttentionCore:
         return shapes_[source].dims.size() - 1;
       default:
         return axes_[source];
@@ -250,12 +258,16 @@ class Parser {
 Range channel_range(const Layer& layer, std::int64_t most, std::int64_t unit, bool is_in) {
   std::int64_t step = unit;
   for (const Node& op : layer.kind.ops) {
-    if (op.op == Op::kConv1d || op.op == Op::kConv2d)
+    if (op.op == Op::kConv1d || op.op == Op::kConv2d || op.op == Op::kConvTranspose2d)
       step = std::lcm(step, std::max<std::int64_t>(1, op.integer("groups")));
     if (op.op == Op::kGroupNorm && !(is_in && width_attribute(layer.kind.ops[0].op)))
       step = std::lcm(step, op.integer("groups"));
     if ((op.op == Op::kAttention || op.op == Op::kEncoderLayer) && is_in)
       step = std::lcm(step, op.integer("heads"));
+    if (op.op == Op::kAttentionCore && is_in)
+      step = std::lcm(step, op.integer("heads") * (layer.kind.inputs.size() == 1 ? 3 : 1));
+    if (op.op == Op::kChannelShuffle && !(is_in && width_attribute(layer.kind.ops[0].op)))
+      step = std::lcm(step, op.integer("groups"));
   }
   if (layer.kind.ops[0].op == Op::kConcat) {
     return {static_cast<std::int64_t>(layer.kind.inputs.size()), most, 1};

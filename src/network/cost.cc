@@ -14,6 +14,7 @@ double last(const Tensor& t) { return static_cast<double>(t.dims.back()); }
 struct Work {
   double product_flops = 0;
   double parameters = 0;
+  double shared = 0;  // weights that another node holds and updates
 };
 
 Work conv_work(const Node& node, const Tensor& in, const Tensor& out) {
@@ -23,6 +24,40 @@ Work conv_work(const Node& node, const Tensor& in, const Tensor& out) {
   const double per_output = taps * static_cast<double>(in.dims[1]) / groups;
   const double channels = static_cast<double>(out.dims[1]);
   return {2 * elements(out) * per_output, channels * per_output + (node.flag("bias") ? channels : 0)};
+}
+
+Work linear_work(const Node& node, const Tensor& in, const Tensor& out) {
+  const double weights = last(in) * last(out);
+  const double bias = node.flag("bias") ? last(out) : 0;
+  const bool tied = node.flag("tied");
+  return {2 * elements(in) * last(out), (tied ? 0 : weights) + bias, tied ? weights : 0};
+}
+
+// Scattered instead of gathered: every input element meets every tap.
+Work conv_transpose_work(const Node& node, const Tensor& in, const Tensor& out) {
+  double taps = 1;
+  for (std::int64_t k : spread(node, "kernel", in.dims.size() - 2)) taps *= static_cast<double>(k);
+  const double channels = static_cast<double>(out.dims[1]);
+  const double per_input = taps * channels / static_cast<double>(node.integer("groups"));
+  return {2 * elements(in) * per_input,
+          static_cast<double>(in.dims[1]) * per_input + (node.flag("bias") ? channels : 0)};
+}
+
+// The two products of attention, without projections.
+Work core_work(const std::vector<Tensor>& in, const Tensor& out) {
+  const double batch = static_cast<double>(out.dims[0]);
+  const double queries = static_cast<double>(out.dims[1]);
+  const double keys = static_cast<double>(in[in.size() > 1 ? 1 : 0].dims[1]);
+  const double width = in.size() > 1 ? last(in[0]) : last(out);
+  return {2 * batch * queries * keys * (width + last(out)), 0};
+}
+
+double learned_parameters(const Node& node, const Tensor& in) {
+  if (node.op == Op::kLearnedAdd && node.integer("rows") > 0)
+    return static_cast<double>(node.integer("rows")) * last(in);
+  double count = 1;
+  for (std::int64_t d : learned_shape(node, in)) count *= static_cast<double>(d);
+  return count;
 }
 
 Work recurrent_work(const Node& node, const Tensor& in) {
@@ -65,7 +100,16 @@ Work work_of(const Node& node, const std::vector<Tensor>& in, const Tensor& out)
     case Op::kConv2d:
       return conv_work(node, in[0], out);
     case Op::kLinear:
-      return {2 * elements(in[0]) * last(out), last(in[0]) * last(out) + (node.flag("bias") ? last(out) : 0)};
+      return linear_work(node, in[0], out);
+    case Op::kConvTranspose2d:
+      return conv_transpose_work(node, in[0], out);
+    case Op::kAttentionCore:
+      return core_work(in, out);
+    case Op::kLearnedAdd:
+    case Op::kLearnedMul:
+      return {0, learned_parameters(node, in[0])};
+    case Op::kClassToken:
+      return {0, static_cast<double>(node.integer("count")) * last(in[0])};
     case Op::kEmbedding:
       return {0, static_cast<double>(node.integer("vocabulary")) * last(out)};
     case Op::kLstm:
@@ -109,12 +153,16 @@ double element_flops(const Node& node) {
     case Op::kPermute:
     case Op::kSlice:
     case Op::kConcat:
+    case Op::kClassToken:
+    case Op::kChannelShuffle:
+    case Op::kConvTranspose2d:
       return 0;
     case Op::kBatchNorm:
     case Op::kLayerNorm:
     case Op::kGroupNorm:
     case Op::kGelu:
     case Op::kSoftmax:
+    case Op::kLogSoftmax:
     case Op::kLstm:
     case Op::kGru:
       return 5;
@@ -138,9 +186,12 @@ bool moves_nothing(Op op) {
 
 // Numbers per output element that stay inside a composite op (attention weights, feed-forward
 // activations, gates), on top of its input and output.
-double inner_elements(const Node& node, const Tensor& in) {
+double inner_elements(const Node& node, const std::vector<Tensor>& inputs) {
+  const Tensor& in = inputs[0];
   const double rows = static_cast<double>(in.dims[0]) * (in.rank() > 1 ? static_cast<double>(in.dims[1]) : 1);
   const double length = in.rank() > 1 ? static_cast<double>(in.dims[1]) : 1;
+  const double keys =
+      inputs.size() > 1 && inputs[1].rank() > 1 ? static_cast<double>(inputs[1].dims[1]) : length;
   switch (node.op) {
     case Op::kLstm:
     case Op::kGru: {
@@ -151,6 +202,8 @@ double inner_elements(const Node& node, const Tensor& in) {
     }
     case Op::kAttention:
       return 4 * rows * last(in) + 2 * rows * length * static_cast<double>(node.integer("heads"));
+    case Op::kAttentionCore:
+      return 2 * rows * keys * static_cast<double>(node.integer("heads"));
     case Op::kEncoderLayer:
       return 8 * rows * last(in) + 2 * rows * length * static_cast<double>(node.integer("heads")) +
              2 * rows * static_cast<double>(node.integer("feedforward"));
@@ -179,19 +232,21 @@ Cost node_cost(const Node& node, const std::vector<Tensor>& inputs, const Tensor
   const Work work = work_of(node, inputs, output);
   double in_elements = 0;
   for (const Tensor& t : inputs) in_elements += elements(t);
-  const double inner = inner_elements(node, inputs[0]);
+  const double inner = inner_elements(node, inputs);
   const double touched = in_elements + elements(output) + inner;
 
   cost.parameters = work.parameters;
   cost.activation_bytes = kBytesPerFloat * (elements(output) + inner);
   cost.forward_flops = work.product_flops + element_flops(node) * elements(output);
   // Backward: one product for the weights' gradient, one more for the input's where it is wanted.
-  const bool weighted = work.parameters > 0 && work.product_flops > 0;
+  const bool weighted = work.parameters + work.shared > 0 && work.product_flops > 0;
   const double passes = (weighted ? 1.0 : 0.0) + (input_grad ? 1.0 : 0.0);
-  const double products = node.op == Op::kMatmul ? 2 : passes;
+  const double products = node.op == Op::kMatmul || node.op == Op::kAttentionCore ? 2 : passes;
   cost.backward_flops = products * work.product_flops + element_flops(node) * elements(output);
-  cost.forward_bytes = kBytesPerFloat * (touched + (node.op == Op::kEmbedding ? 0 : work.parameters));
-  cost.backward_bytes = kBytesPerFloat * (touched + (input_grad ? in_elements : 0) + 2 * work.parameters);
+  const double read = node.op == Op::kEmbedding ? 0 : work.parameters + work.shared;
+  cost.forward_bytes = kBytesPerFloat * (touched + read);
+  cost.backward_bytes =
+      kBytesPerFloat * (touched + (input_grad ? in_elements : 0) + 2 * (work.parameters + work.shared));
   cost.update_flops = 2 * work.parameters;
   cost.update_bytes = kBytesPerFloat * 3 * work.parameters;
   return cost;
@@ -205,8 +260,8 @@ std::vector<bool> gradient_into(const Network& network, bool input_grad) {
     for (int k : nodes[i].inputs) into[i] = into[i] || trained[static_cast<std::size_t>(k)];
     const OpClass c = spec_of(nodes[i].op).op_class;
     const bool wanted = c == OpClass::kSource && input_grad && nodes[i].word("dtype") == "float";
-    trained[i] =
-        wanted || into[i] || c == OpClass::kWeighted || (c == OpClass::kNorm && nodes[i].flag("affine"));
+    const bool plain = nodes[i].attrs.count("affine") > 0 && !nodes[i].flag("affine");
+    trained[i] = wanted || into[i] || c == OpClass::kWeighted || (c == OpClass::kNorm && !plain);
   }
   return into;
 }

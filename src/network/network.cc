@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "base/error.h"
 
@@ -68,10 +69,19 @@ void check_words(const Node& node) {
       throw bad_input(describe(node) + ": an int input needs \"classes\", the number of distinct values");
     }
   }
-  if (node.op == Op::kEncoderLayer && node.word("activation") != "relu" &&
-      node.word("activation") != "gelu") {
-    throw bad_input(describe(node) + ": \"activation\" must be \"relu\" or \"gelu\"");
-  }
+  auto one_of = [&](Op op, const char* attr, std::initializer_list<const char*> known) {
+    if (node.op != op) return;
+    std::string list;
+    for (const char* k : known) {
+      if (node.word(attr) == k) return;
+      list += std::string(list.empty() ? "\"" : ", \"") + k + "\"";
+    }
+    throw bad_input(describe(node) + ": \"" + attr + "\" must be one of " + list);
+  };
+  one_of(Op::kEncoderLayer, "activation", {"relu", "gelu"});
+  one_of(Op::kGelu, "approximate", {"none", "tanh"});
+  one_of(Op::kAttentionCore, "mask", {"none", "causal", "additive"});
+  one_of(Op::kUpsample, "mode", {"nearest", "bilinear"});
 }
 
 }  // namespace
@@ -84,9 +94,7 @@ int Network::add(Op op, std::vector<int> inputs, Attrs attrs, std::string name) 
   if (name.empty()) name = spec.name + std::to_string(index);
   Node node{std::move(name), op, {}, std::move(inputs)};
 
-  const bool taken =
-      std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& n) { return n.name == node.name; });
-  if (taken) throw bad_input(describe(node) + ": another node has the same name");
+  if (names_.count(node.name) > 0) throw bad_input(describe(node) + ": another node has the same name");
   const int count = static_cast<int>(node.inputs.size());
   if (count < spec.min_inputs || count > spec.max_inputs) {
     throw bad_input(describe(node) + ": needs " + std::to_string(spec.min_inputs) +
@@ -109,6 +117,7 @@ int Network::add(Op op, std::vector<int> inputs, Attrs attrs, std::string name) 
   if (!attrs.empty())
     throw bad_input(describe(node) + ": unknown attribute \"" + attrs.begin()->first + "\"");
   check_words(node);
+  names_.insert(node.name);
   nodes_.push_back(std::move(node));
   return index;
 }

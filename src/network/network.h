@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "network/op.h"
@@ -47,6 +48,7 @@ class Network {
  private:
   std::string name_;
   std::vector<Node> nodes_;
+  std::unordered_set<std::string> names_;
   std::vector<int> outputs_;
 };
 

@@ -47,6 +47,16 @@ enum class Op {
   kPermute,
   kSlice,
   kMean,
+  kAttentionCore,
+  kLearnedAdd,
+  kLearnedMul,
+  kClassToken,
+  kDropPath,
+  kChannelShuffle,
+  kScale,
+  kLogSoftmax,
+  kUpsample,
+  kConvTranspose2d,
 };
 
 using AttrValue = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;

@@ -3,17 +3,16 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "network/shape_detail.h"
 
 namespace ampere {
 namespace {
 
+using shape_detail::Dims;
+using shape_detail::mismatch;
+using shape_detail::want_float;
+
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
-
-using Dims = std::vector<std::int64_t>;
-
-[[noreturn]] void mismatch(const Node& node, const std::string& expected, const Tensor& found) {
-  throw bad_input(describe(node) + ": expected " + expected + ", found " + to_text(found));
-}
 
 std::size_t axis_of(const Node& node, std::int64_t axis, const Tensor& in) {
   const std::int64_t rank = in.rank();
@@ -25,10 +24,6 @@ std::size_t axis_of(const Node& node, std::int64_t axis, const Tensor& in) {
              in);
   }
   return static_cast<std::size_t>(at);
-}
-
-void want_float(const Node& node, const Tensor& in) {
-  if (in.dtype != DType::kFloat) mismatch(node, "a float tensor (put an embedding before it)", in);
 }
 
 // Kernel windows along the dims after batch and channels, for convolutions and pools.
@@ -97,27 +92,36 @@ Tensor adaptive_pool(const Node& node, const Tensor& in) {
   return out;
 }
 
-Tensor recurrent(const Node& node, const Tensor& in) {
-  want_float(node, in);
-  if (in.rank() != 3) mismatch(node, "an input of 3 dimensions (batch, length, features)", in);
-  const std::int64_t directions = node.flag("bidirectional") ? 2 : 1;
-  return {{in.dims[0], in.dims[1], directions * node.integer("hidden_size")}};
+Tensor channel_shuffle(const Node& node, const Tensor& in) {
+  const std::int64_t groups = node.integer("groups");
+  if (in.rank() < 3 || in.dims[1] % groups != 0)
+    mismatch(node, "channels that are a multiple of groups = " + std::to_string(groups), in);
+  return in;
 }
 
-Tensor attention(const Node& node, const std::vector<const Tensor*>& in) {
-  if (in.size() == 2)
-    throw bad_input(describe(node) + ": needs 1 input (self-attention) or 3 (query, key, value)");
-  for (const Tensor* t : in) {
-    want_float(node, *t);
-    if (t->rank() != 3) mismatch(node, "inputs of 3 dimensions (batch, length, features)", *t);
-    if (t->dims[2] != in[0]->dims[2]) mismatch(node, "key and value as wide as the query", *t);
+Tensor upsample(const Node& node, const Tensor& in) {
+  want_float(node, in);
+  if (in.rank() != 4) mismatch(node, "an input of 4 dimensions (batch, channels, height, width)", in);
+  const Dims factor = spread(node, "factor", 2);
+  return {{in.dims[0], in.dims[1], in.dims[2] * factor[0], in.dims[3] * factor[1]}};
+}
+
+Tensor conv_transpose(const Node& node, const Tensor& in) {
+  want_float(node, in);
+  if (in.rank() != 4) mismatch(node, "an input of 4 dimensions (batch, channels, height, width)", in);
+  const std::int64_t groups = node.integer("groups");
+  if (in.dims[1] % groups != 0 || node.integer("out_channels") % groups != 0)
+    mismatch(node, "input and output channels that are multiples of groups = " + std::to_string(groups), in);
+  const Dims kernel = spread(node, "kernel", 2), stride = spread(node, "stride", 2);
+  const Dims padding = spread(node, "padding", 2), extra = spread(node, "output_padding", 2);
+  Tensor out{{in.dims[0], node.integer("out_channels")}};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t size = (in.dims[i + 2] - 1) * stride[i] - 2 * padding[i] + kernel[i] + extra[i];
+    if (size < 1) mismatch(node, "less padding", in);
+    if (extra[i] >= stride[i] && extra[i] > 0) mismatch(node, "an output_padding below the stride", in);
+    out.dims.push_back(size);
   }
-  const std::int64_t heads = node.integer("heads");
-  if (in[0]->dims[2] % heads != 0) {
-    mismatch(node, "features that are a multiple of heads = " + std::to_string(heads), *in[0]);
-  }
-  if (in.size() == 3 && in[1]->dims != in[2]->dims) mismatch(node, "key and value of one shape", *in[2]);
-  return *in[0];
+  return out;
 }
 
 // Numpy-style broadcasting of all inputs.
@@ -239,12 +243,6 @@ Tensor input(const Node& node, std::int64_t batch) {
   return out;
 }
 
-Tensor embedding(const Node& node, const Tensor& in) {
-  if (in.dtype != DType::kInt || in.rank() != 2)
-    mismatch(node, "an int input of 2 dimensions (batch, length)", in);
-  return {{in.dims[0], in.dims[1], node.integer("dim")}};
-}
-
 Tensor linear(const Node& node, const Tensor& in) {
   want_float(node, in);
   if (in.rank() < 2) mismatch(node, "an input of at least 2 dimensions", in);
@@ -260,7 +258,7 @@ Tensor same(const Node& node, const Tensor& in) {
   if (node.op == Op::kGroupNorm && (in.rank() < 3 || in.dims[1] % node.integer("groups") != 0)) {
     mismatch(node, "channels that are a multiple of groups = " + std::to_string(node.integer("groups")), in);
   }
-  if (node.op == Op::kSoftmax) axis_of(node, node.integer("axis"), in);
+  if (node.op == Op::kSoftmax || node.op == Op::kLogSoftmax) axis_of(node, node.integer("axis"), in);
   if (node.op == Op::kEncoderLayer) {
     if (in.rank() != 3) mismatch(node, "an input of 3 dimensions (batch, length, features)", in);
     if (in.dims[2] % node.integer("heads") != 0) {
@@ -290,12 +288,12 @@ Tensor infer(const Node& node, const std::vector<const Tensor*>& in, std::int64_
     case Op::kLinear:
       return linear(node, *in[0]);
     case Op::kEmbedding:
-      return embedding(node, *in[0]);
+      return shape_detail::embedding(node, *in[0]);
     case Op::kLstm:
     case Op::kGru:
-      return recurrent(node, *in[0]);
+      return shape_detail::recurrent(node, *in[0]);
     case Op::kAttention:
-      return attention(node, in);
+      return shape_detail::attention(node, in);
     case Op::kMaxPool:
     case Op::kAvgPool:
       return pool(node, *in[0]);
@@ -318,6 +316,19 @@ Tensor infer(const Node& node, const std::vector<const Tensor*>& in, std::int64_
       return slice(node, *in[0]);
     case Op::kMean:
       return mean(node, *in[0]);
+    case Op::kAttentionCore:
+      return shape_detail::attention_core(node, in);
+    case Op::kLearnedAdd:
+    case Op::kLearnedMul:
+      return shape_detail::learned(node, *in[0]);
+    case Op::kClassToken:
+      return shape_detail::class_token(node, *in[0]);
+    case Op::kChannelShuffle:
+      return channel_shuffle(node, *in[0]);
+    case Op::kUpsample:
+      return upsample(node, *in[0]);
+    case Op::kConvTranspose2d:
+      return conv_transpose(node, *in[0]);
     default:
       return same(node, *in[0]);
   }
@@ -352,6 +363,13 @@ std::int64_t groups_of(const Node& conv, std::int64_t in_channels) {
   return groups == 0 ? in_channels : groups;
 }
 
+Tensor infer_node(const Node& node, const std::vector<const Tensor*>& inputs, std::int64_t batch) {
+  Tensor out = infer(node, inputs, batch);
+  if (out.elements() > kMaxElements)
+    throw bad_input(describe(node) + ": its output " + to_text(out) + " has more than 2^40 elements");
+  return out;
+}
+
 std::vector<Tensor> infer_shapes(const Network& network, std::int64_t batch) {
   if (network.nodes().empty()) throw bad_input("network " + network.name() + " is empty");
   if (batch < 1 || batch > kMaxWidth) {
@@ -363,11 +381,7 @@ std::vector<Tensor> infer_shapes(const Network& network, std::int64_t batch) {
   for (const Node& node : network.nodes()) {
     std::vector<const Tensor*> in;
     for (int i : node.inputs) in.push_back(&shapes[static_cast<std::size_t>(i)]);
-    Tensor out = infer(node, in, batch);
-    if (out.elements() > kMaxElements) {
-      throw bad_input(describe(node) + ": its output " + to_text(out) + " has more than 2^40 elements");
-    }
-    shapes.push_back(std::move(out));
+    shapes.push_back(infer_node(node, in, batch));
   }
   return shapes;
 }

@@ -13,10 +13,12 @@ namespace {
 std::int64_t unit_of(const LayerKind& kind) {
   std::int64_t unit = static_cast<std::int64_t>(kind.inputs.size());
   for (const Node& op : kind.ops) {
-    if (op.op == Op::kConv1d || op.op == Op::kConv2d)
+    if (op.op == Op::kConv1d || op.op == Op::kConv2d || op.op == Op::kConvTranspose2d)
       unit = std::lcm(unit, std::max<std::int64_t>(1, op.integer("groups")));
-    if (op.op == Op::kGroupNorm) unit = std::lcm(unit, op.integer("groups"));
+    if (op.op == Op::kGroupNorm || op.op == Op::kChannelShuffle) unit = std::lcm(unit, op.integer("groups"));
     if (op.op == Op::kAttention || op.op == Op::kEncoderLayer) unit = std::lcm(unit, op.integer("heads"));
+    if (op.op == Op::kAttentionCore)
+      unit = std::lcm(unit, op.integer("heads") * (kind.inputs.size() == 1 ? 3 : 1));
   }
   return unit;
 }

@@ -3,18 +3,25 @@
 #include <torch/version.h>
 
 #include <cmath>
+#include <limits>
 
 namespace ampere {
 namespace {
 
-// softmax(q k' / sqrt(d)) v, by the fused kernel where LibTorch has one.
+// softmax(q k' / sqrt(d) + mask) v, by the fused kernel where LibTorch has one. `causal` comes with a mask
+// that only the spelled-out form reads.
 torch::Tensor attend_heads(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                           double dropout) {
+                           double dropout, const torch::Tensor& mask = {}, bool causal = false) {
 #if TORCH_VERSION_MAJOR >= 2
+  if (causal) return at::scaled_dot_product_attention(q, k, v, {}, dropout, true);
+  if (mask.defined()) return at::scaled_dot_product_attention(q, k, v, mask.to(q.scalar_type()), dropout);
   return at::scaled_dot_product_attention(q, k, v, {}, dropout);
 #else
+  static_cast<void>(causal);
   const double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
-  torch::Tensor weights = torch::softmax(torch::matmul(q * scale, k.transpose(-2, -1)), -1);
+  torch::Tensor logits = torch::matmul(q * scale, k.transpose(-2, -1));
+  if (mask.defined()) logits = logits + mask.to(logits.scalar_type());
+  torch::Tensor weights = torch::softmax(logits, -1);
   if (dropout > 0) weights = torch::dropout(weights, dropout, true);
   return torch::matmul(weights, v);
 #endif
@@ -22,7 +29,34 @@ torch::Tensor attend_heads(const torch::Tensor& q, const torch::Tensor& k, const
 
 torch::Tensor maybe_drop(const torch::Tensor& x, double p) { return p > 0 ? torch::dropout(x, p, true) : x; }
 
+torch::Tensor in_heads(const torch::Tensor& x, std::int64_t heads) {
+  return x.reshape({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+}
+
+torch::Tensor mask_of(const std::string& kind, std::int64_t queries, std::int64_t keys) {
+  torch::Tensor mask = torch::zeros({1, 1, queries, keys});
+  if (kind == "causal") {
+    const torch::Tensor above = torch::ones({queries, keys}, torch::kBool).triu(1);
+    mask.masked_fill_(above, -std::numeric_limits<float>::infinity());
+  }
+  return mask;
+}
+
 }  // namespace
+
+AttentionCore::AttentionCore(std::int64_t heads, const std::string& mask, double dropout,
+                             std::int64_t queries, std::int64_t keys)
+    : heads_(heads), causal_(mask == "causal"), dropout_(dropout) {
+  if (mask != "none") mask_ = register_buffer("mask", mask_of(mask, queries, keys));
+}
+
+torch::Tensor AttentionCore::forward(const std::vector<torch::Tensor>& inputs) {
+  std::vector<torch::Tensor> qkv = inputs;
+  if (inputs.size() == 1) qkv = inputs[0].chunk(3, -1);
+  const torch::Tensor heads = attend_heads(in_heads(qkv[0], heads_), in_heads(qkv[1], heads_),
+                                           in_heads(qkv[2], heads_), dropout_, mask_, causal_);
+  return heads.transpose(1, 2).reshape({qkv[0].size(0), qkv[0].size(1), qkv[2].size(2)});
+}
 
 AttentionModule::AttentionModule(std::int64_t width, std::int64_t heads, bool bias, double dropout)
     : heads_(heads), dropout_(dropout), out_(torch::nn::LinearOptions(width, width).bias(bias)) {

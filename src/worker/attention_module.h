@@ -5,8 +5,25 @@
 #include <torch/torch.h>
 
 #include <string>
+#include <vector>
 
 namespace ampere {
+
+// The products and the softmax of attention without any projection: softmax(q k' / sqrt(d)) v in heads.
+class AttentionCore : public torch::nn::Module {
+ public:
+  // `mask` is "none", "causal", or "additive": a constant added to the logits of queries and keys.
+  AttentionCore(std::int64_t heads, const std::string& mask, double dropout, std::int64_t queries,
+                std::int64_t keys);
+  // Query, key and value, each (batch, length, features), or one tensor that holds all three side by side.
+  torch::Tensor forward(const std::vector<torch::Tensor>& inputs);
+
+ private:
+  std::int64_t heads_;
+  bool causal_;
+  double dropout_;
+  torch::Tensor mask_;  // undefined where there is none
+};
 
 class AttentionModule : public torch::nn::Module {
  public:

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "worker/attention_module.h"
+#include "worker/learned_module.h"
 #include "worker/network_module.h"
 
 namespace ampere {
@@ -59,6 +60,75 @@ Apply attention(torch::nn::Module& owner, const Node& node, const Tensor& in) {
   return [module](const In& x) {
     return x.size() == 1 ? module->forward(x[0], x[0], x[0]) : module->forward(x[0], x[1], x[2]);
   };
+}
+
+Apply attention_core(torch::nn::Module& owner, const Node& node, const std::vector<Tensor>& in) {
+  auto module =
+      std::make_shared<AttentionCore>(node.integer("heads"), node.word("mask"), node.real("dropout"),
+                                      in[0].dims[1], in[in.size() > 1 ? 1 : 0].dims[1]);
+  owner.register_module(module_name(owner, node), module);
+  return [module](const In& x) { return module->forward(x); };
+}
+
+Apply linear(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  const std::int64_t width = in.dims.back(), out = node.integer("out_features");
+  if (!node.flag("tied")) {
+    return unary_module(owner, node,
+                        torch::nn::Linear(torch::nn::LinearOptions(width, out).bias(node.flag("bias"))));
+  }
+  std::shared_ptr<torch::nn::EmbeddingImpl> table;
+  for (const auto& child : owner.children()) {
+    auto embedding = std::dynamic_pointer_cast<torch::nn::EmbeddingImpl>(child);
+    if (!table && embedding && embedding->weight.size(0) == out && embedding->weight.size(1) == width)
+      table = embedding;
+  }
+  return unary_module(owner, node, std::make_shared<TiedLinearModule>(table, width, out, node.flag("bias")));
+}
+
+Apply learned(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  if (node.op == Op::kLearnedAdd && node.integer("rows") > 0) {
+    return unary_module(owner, node,
+                        std::make_shared<PositionModule>(node.integer("rows"), in.dims[1], in.dims.back()));
+  }
+  return unary_module(owner, node,
+                      std::make_shared<LearnedModule>(learned_shape(node, in), node.op == Op::kLearnedMul));
+}
+
+// Whole samples, not single numbers, are left out.
+Apply drop_path(const Node& node, const Tensor& in) {
+  Ints shape(in.dims.size(), 1);
+  shape[0] = -1;
+  return [shape, keep = 1 - node.real("p")](const In& x) mutable {
+    shape[0] = x[0].size(0);
+    return x[0] * torch::empty(shape, x[0].options()).bernoulli_(keep).div_(keep);
+  };
+}
+
+Apply channel_shuffle(const Node& node) {
+  return [groups = node.integer("groups")](const In& x) {
+    Ints whole = x[0].sizes().vec();
+    Ints split = whole;
+    split[1] = groups;
+    split.insert(split.begin() + 2, whole[1] / groups);
+    return x[0].reshape(split).transpose(1, 2).reshape(whole);
+  };
+}
+
+Apply upsample(const Node& node) {
+  const Ints factor = spread(node, "factor", 2);
+  const bool nearest = node.word("mode") == "nearest";
+  return [=](const In& x) {
+    const Ints size = {x[0].size(2) * factor[0], x[0].size(3) * factor[1]};
+    return nearest ? torch::upsample_nearest2d(x[0], size) : torch::upsample_bilinear2d(x[0], size, false);
+  };
+}
+
+Apply conv_transpose(torch::nn::Module& owner, const Node& node, const Tensor& in) {
+  auto sized = [&](const char* attr) { return torch::ExpandingArray<2>(spread(node, attr, 2)); };
+  torch::nn::ConvTranspose2dOptions options(in.dims[1], node.integer("out_channels"), sized("kernel"));
+  options.stride(sized("stride")).padding(sized("padding")).output_padding(sized("output_padding"));
+  options.groups(node.integer("groups")).bias(node.flag("bias"));
+  return unary_module(owner, node, torch::nn::ConvTranspose2d(options));
 }
 
 Apply encoder(torch::nn::Module& owner, const Node& node, const Tensor& in) {
@@ -152,10 +222,7 @@ Apply make_op(const Node& node, const std::vector<Tensor>& inputs, torch::nn::Mo
     case Op::kConv2d:
       return conv<2, nn::Conv2d, nn::Conv2dOptions>(owner, node, in);
     case Op::kLinear:
-      return unary_module(
-          owner, node,
-          nn::Linear(
-              nn::LinearOptions(in.dims.back(), node.integer("out_features")).bias(node.flag("bias"))));
+      return linear(owner, node, in);
     case Op::kEmbedding:
       return unary_module(owner, node, nn::Embedding(node.integer("vocabulary"), node.integer("dim")));
     case Op::kLstm:
@@ -181,7 +248,7 @@ Apply make_op(const Node& node, const std::vector<Tensor>& inputs, torch::nn::Mo
     case Op::kElu:
       return [](const In& x) { return torch::elu(x[0]); };
     case Op::kGelu:
-      return [](const In& x) { return torch::gelu(x[0]); };
+      return [how = node.word("approximate")](const In& x) { return torch::gelu(x[0], how); };
     case Op::kSilu:
       return [](const In& x) { return torch::silu(x[0]); };
     case Op::kHardswish:
@@ -223,6 +290,26 @@ Apply make_op(const Node& node, const std::vector<Tensor>& inputs, torch::nn::Mo
       return [axes = node.list("axes"), keep = node.flag("keepdim")](const In& x) {
         return x[0].mean(axes, keep);
       };
+    case Op::kAttentionCore:
+      return attention_core(owner, node, inputs);
+    case Op::kLearnedAdd:
+    case Op::kLearnedMul:
+      return learned(owner, node, in);
+    case Op::kClassToken:
+      return unary_module(owner, node,
+                          std::make_shared<ClassTokenModule>(node.integer("count"), in.dims.back()));
+    case Op::kDropPath:
+      return drop_path(node, in);
+    case Op::kChannelShuffle:
+      return channel_shuffle(node);
+    case Op::kScale:
+      return [](const In& x) { return x[0] * 1.0; };
+    case Op::kLogSoftmax:
+      return [axis = node.integer("axis")](const In& x) { return torch::log_softmax(x[0], axis); };
+    case Op::kUpsample:
+      return upsample(node);
+    case Op::kConvTranspose2d:
+      return conv_transpose(owner, node, in);
   }
   throw bad_input(describe(node) + ": this worker cannot train it");
 }
