@@ -9,7 +9,7 @@
 namespace ampere {
 
 Model model_to_evaluate(const EvaluationOptions& o) {
-  Model model = load_model(o.model);
+  Model model = load_model(o.model, o.common);
   if (!model.zoo) {
     throw bad_input(o.model.model +
                     ": random networks are sampled from zoo families only; see: ampere models");

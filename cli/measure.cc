@@ -121,7 +121,7 @@ void refuse_unsettled(const Options& o, const Repeats& repeats) {
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model);
+  const Model model = load_model(o.model, o.common);
   infer_shapes(model.network, o.model.batch);
   WorkerClient worker(worker_options(o.common));
   MeasureRequest request;

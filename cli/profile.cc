@@ -81,7 +81,7 @@ void print_text(const MethodProfile& p) {
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model);
+  const Model model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);  // bad shapes are told before anything is started
   for (const std::string& name : o.methods) find_method(name);
   const double target = o.target.empty() ? 0 : target_of(o.target);
