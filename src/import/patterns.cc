@@ -1,6 +1,7 @@
 #include "import/patterns.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -95,6 +96,7 @@ class Patterns {
   void try_at(std::size_t index) {
     const Node node = model_.nodes[index];
     if (data_inputs(node).size() != 2) return;
+    std::optional<Node> later;
     for (const std::string& source : candidates(node)) {
       std::multiset<std::string> ops;
       std::set<std::string> visited;
@@ -105,9 +107,15 @@ class Patterns {
       if (merged.op.empty()) continue;
       merged.name = node.name;
       merged.inputs = {source};
+      // A layer norm takes the mean off first, and what is left looks like a norm of its own.
+      if (merged.op == "LayerNormalization" && ops.count("ReduceMean") < 2) {
+        if (!later) later = std::move(merged);
+        continue;
+      }
       replace(index, std::move(merged));
       return;
     }
+    if (later) replace(index, std::move(*later));
   }
 
   static Node spelled(const Node& last, const std::multiset<std::string>& ops) {

@@ -222,8 +222,11 @@ HostTime DeviceProfile::host(const std::string& key) {
 
 bool DeviceProfile::modelled() {
   for (const auto& [key, plan] : plans_) {
-    for (const StoredPoint& p : points(key)) {
-      if (p.measurement.modelled) return true;
+    for (const std::string& stored :
+         {key, probe_key(key, Probes::kTimes), probe_key(key, Probes::kEnergies)}) {
+      for (const StoredPoint& p : points(stored)) {
+        if (p.measurement.modelled) return true;
+      }
     }
   }
   return false;
