@@ -239,9 +239,10 @@ int ScriptImport::axis(const Straight& in, std::int64_t dim) {
 }
 
 std::string ScriptImport::node_name(Op op) const {
+  // Of what a draft adds to move data it tells itself what it is.
+  if (op == Op::kReshape) return op_->module.empty() ? plain_name(op_->op) : op_->module;
   if (op_->module.empty()) return name_of(op);
-  const bool helper = op == Op::kReshape || op == Op::kSlice;
-  return containers_.count(op_->module) || helper ? op_->module + "." + name_of(op) : op_->module;
+  return containers_.count(op_->module) || op == Op::kSlice ? op_->module + "." + name_of(op) : op_->module;
 }
 
 int ScriptImport::add(Op op, std::vector<int> inputs, Attrs attrs) {

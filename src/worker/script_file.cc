@@ -51,7 +51,6 @@ Error about_file(const TraceRequest& request, const std::string& what, const std
                  const std::string& advice) {
   const Error error = translate(thrown);
   if (error.kind() == ErrorKind::kBadInput) return bad_input(request.path + ": " + error.what());
-  if (error.kind() == ErrorKind::kOutOfMemory) return {error.kind(), request.path + ": " + error.what()};
   std::string why = error.what();
   try {
     std::rethrow_exception(thrown);
@@ -62,7 +61,9 @@ Error about_file(const TraceRequest& request, const std::string& what, const std
   } catch (...) {
     why = "for a reason that cannot be told";
   }
-  return bad_input(request.path + ": " + what + " (" + why + ")" + advice);
+  const std::string message = request.path + ": " + what + " (" + why + ")";
+  if (error.kind() == ErrorKind::kOutOfMemory) return {error.kind(), message};
+  return bad_input(message + advice);
 }
 
 torch::jit::Module load(std::istream& file) {
