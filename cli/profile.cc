@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "estimate/probe.h"
 #include "profiling.h"
+#include "progress.h"
 #include "refine.h"
 #include "text.h"
 #include "verbs.h"
@@ -20,6 +22,7 @@ struct Options {
   ProfilingOptions profiling;
   std::vector<std::string> methods = {"split"};
   std::string target;  // "5%"; empty: the surfaces themselves say when they are known
+  bool exact = false;  // the layers of this network at its own channels, and nothing else
 };
 
 double target_of(const std::string& text) {
@@ -80,10 +83,44 @@ void print_text(const MethodProfile& p) {
   }
 }
 
+// One point per distinct layer: enough for this network, and for no other.
+void run_exact(const Options& o, const Model& model) {
+  Session session = open_session(o.common);
+  DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
+  measure_idle(session, profile);
+  Progress bar("profiling", o.common.quiet || o.common.json);
+  ProbeOptions options;
+  options.measuring = measuring(session, o.model, o.profiling);
+  options.energy = true;
+  options.progress = [&](int done, int of) { bar.show(done, of, 0, "layers at their own channels"); };
+  const ProbeSummary s =
+      probe_layers(profile, parse_layers(model.network, o.model.batch), session.measure(), options);
+  if (o.common.json) {
+    Json out = json_header(session.fingerprint, profile.modelled());
+    out["model"] = model.network.name();
+    out["batch"] = o.model.batch;
+    out["recipe"] = o.model.recipe.word();
+    out["store"] = session.store->path();
+    out["exact"] = {
+        {"layers", s.layers}, {"measured", s.measured}, {"known", s.known}, {"time_s", s.seconds}};
+    print_json(out);
+    return;
+  }
+  fmt::print(
+      "{} of its {} distinct layers measured at their own channels in {}, {} known before\nkept in {}\n",
+      s.measured, s.layers, duration_text(s.seconds), s.known, session.store->path());
+}
+
 void run(const Options& o) {
   const Model model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);  // bad shapes are told before anything is started
   for (const std::string& name : o.methods) find_method(name);
+  if (o.exact) {
+    if (!o.target.empty() || o.methods != std::vector<std::string>{"split"})
+      throw bad_input("--exact goes with --method split only, and without --target");
+    run_exact(o, model);
+    return;
+  }
   const double target = o.target.empty() ? 0 : target_of(o.target);
   if (target > 0 && o.methods != std::vector<std::string>{"split"})
     throw bad_input("--target goes with --method split only");
@@ -126,6 +163,7 @@ void add_profile(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false);
   verb->add_option("--target", o->target, "End when this network's energy is known this well at 95%: 5%");
+  verb->add_flag("--exact", o->exact, "Only the layers of this network, once each, at its own channels");
   add_profiling_options(*verb, o->profiling);
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);

@@ -102,6 +102,7 @@ Result fold_gather(const Node& node, const Inputs& in) {
   Ints dims(data.dims.begin(), data.dims.begin() + static_cast<std::ptrdiff_t>(*axis));
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
   dims.insert(dims.end(), data.dims.begin() + static_cast<std::ptrdiff_t>(*axis) + 1, data.dims.end());
+  if (dims.size() > 16) return std::nullopt;
   Constant out{dims, data.type, std::nullopt};
   if (!indices.values) return one(std::move(out));
   const Ints strides = strides_of(data.dims), places = strides_of(indices.dims);

@@ -126,6 +126,7 @@ class Importer {
   std::map<int, Part> parts_;
   std::map<std::vector<std::int64_t>, int> slices_;
   bool slice_is_old_ = false;
+  std::size_t kept_values_ = 0;
   double ignored_flops_ = 0;
   bool by_torch_export_ = false;
 };

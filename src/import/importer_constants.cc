@@ -19,6 +19,8 @@ bool moves(const std::string& op) {
   return known.count(op) > 0;
 }
 
+constexpr std::size_t kMostKeptValues = std::size_t{4} << 20;
+
 bool renames(const std::string& op) {
   return op == "Transpose" || op == "Reshape" || op == "Cast" || op == "Identity" || op == "Squeeze" ||
          op == "Unsqueeze";
@@ -55,6 +57,9 @@ bool Importer::fold(const onnx::Node& node) {
     v.kind = Kind::kConstant;
     v.type = (*outputs)[i].type;
     v.constant = (*outputs)[i];
+    // Sizes need few numbers; a file that computes millions of them has something else in mind.
+    if (v.constant.values) kept_values_ += v.constant.values->size();
+    if (kept_values_ > kMostKeptValues) v.constant.values.reset();
     v.learned = learned && v.type == ElementType::kFloat && !asks_shape;
     if (renames(node.op)) {
       v.source = value(node.inputs[0]).source;

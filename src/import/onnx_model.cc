@@ -126,6 +126,7 @@ Constant read_tensor(Wire& wire, std::string* name) {
   const std::int64_t count = out.elements();
   if (values && count <= kKeptValues && static_cast<std::int64_t>(values->size()) == count)
     out.values = std::move(values);
+  if (out.values) wire.spend(8 * count);
   return out;
 }
 

@@ -72,7 +72,7 @@ struct Model {
   std::vector<Function> functions;
 };
 
-// Throws Error{kBadInput} when the bytes are no ONNX model or one beyond the limits (100,000 nodes, 256 MB
+// Throws Error{kBadInput} when the bytes are no ONNX model or one beyond the limits (100,000 nodes, 128 MB
 // without its weights); `where` names the file.
 Model read_model(const void* data, std::size_t size, const std::string& where);
 // Maps the file into memory, so that weights in it are not even loaded.

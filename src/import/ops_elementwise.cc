@@ -190,8 +190,7 @@ void binary(Importer& im, const onnx::Node& node) {
     }
     if (side.kind != Kind::kSide) continue;
     const View x = im.data(v, im.name_for(node));
-    std::int64_t count = 1;
-    for (std::int64_t d : side.dims) count *= d;
+    const std::int64_t count = onnx::Constant{side.dims, ElementType::kFloat, {}}.elements();
     if (side.random && multiplies(node.op)) {
       const double p = std::clamp(1 - side.keep, 0.0, 0.999);
       const Op op = count == im.draft().batch() ? Op::kDropPath : Op::kDropout;

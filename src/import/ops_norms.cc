@@ -87,7 +87,7 @@ void pool(Importer& im, const onnx::Node& node) {
   } else {
     n = im.draft().add(mean ? Op::kAvgPool : Op::kMaxPool, {in},
                        {{"kernel", w.kernel},
-                        {"stride", w.stride},
+                        {"stride", w.stride == w.kernel ? Ints{} : w.stride},  // none: as the kernel
                         {"padding", w.padding},
                         {"ceil_mode", int_attr(node, "ceil_mode", 0) == 1}},
                        name);

@@ -24,7 +24,7 @@ void Wire::broken() const {
 void Wire::spend(std::int64_t bytes) {
   budget_.bytes -= bytes;
   if (budget_.bytes < 0)
-    throw bad_input(budget_.where + ": larger than an ONNX graph can be (256 MB without its weights)");
+    throw bad_input(budget_.where + ": larger than an ONNX graph can be (128 MB without its weights)");
 }
 
 bool Wire::next() {

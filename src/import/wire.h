@@ -13,7 +13,7 @@ namespace ampere::onnx {
 // Bytes that were copied out of the file, with a limit.
 struct Budget {
   std::string where;  // the file, for error messages
-  std::int64_t bytes = std::int64_t{256} << 20;
+  std::int64_t bytes = std::int64_t{128} << 20;
   std::int64_t nodes = 100000;
 };
 

@@ -161,7 +161,7 @@ class Parser {
       InputShape shape{{t.dims.begin() + 1, t.dims.end()}, t.dtype, 0};
       if (t.dtype == DType::kInt) {
         shape.classes = head.op == Op::kEmbedding ? head.integer("vocabulary") : 2;
-      } else if (axis < t.dims.size() && (joined || t.dims[axis] == in)) {
+      } else if (axis > 0 && axis < t.dims.size() && (joined || t.dims[axis] == in)) {
         shape.dims[axis - 1] = 0;
       }
       layer.kind.inputs.push_back(std::move(shape));
