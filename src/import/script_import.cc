@@ -305,12 +305,12 @@ void ScriptImport::convert(const RecordedOp& op) {
   op_ = &op;
   if (op.outputs.empty()) return;
   const std::string name = plain_name(op.op);
-  bool live = false, floats = false, random = draws(name);
+  bool live = false, floats = false, unknown = false, random = draws(name);
   const TracedValue* parameter = nullptr;
   for (const auto& [key, argument] : op.args.items()) {
     for (int t : tensors_of(argument)) {
       const TracedValue& v = values_[static_cast<std::size_t>(t)];
-      if (v.kind == Kind::kUnknown) return;  // already told where that began
+      unknown = unknown || v.kind == Kind::kUnknown;
       live = live || is_live(v);
       floats = floats || (is_live(v) && !v.whole_numbers);
       random = random || (v.kind == Kind::kConstant && v.random);
@@ -319,6 +319,11 @@ void ScriptImport::convert(const RecordedOp& op) {
   }
   const auto step = all_steps().find(name);
   const bool float_out = output().dtype == "float";
+  if (unknown) {
+    // Where that began was told already; what is not supported anyway is told too.
+    if (float_out && step == all_steps().end() && !makes_tensors(name)) mark_unsupported("");
+    return;
+  }
   const bool moves_numbers = !floats && !float_out && shape_steps().count(name) > 0;
   if (!live || makes_tensors(name) || !(floats ? float_out : name == "embedding" || moves_numbers)) {
     TracedValue value;
@@ -393,6 +398,12 @@ Imported ScriptImport::run(const std::string& name) {
   }
   count_weights();
   return std::move(result_);
+}
+
+Dims shortest(const Dims& values) {
+  const bool alike = !values.empty() && std::count(values.begin(), values.end(), values[0]) ==
+                                            static_cast<std::ptrdiff_t>(values.size());
+  return alike ? Dims{values[0]} : values;
 }
 
 std::size_t normal_dim(std::int64_t dim, std::size_t rank) {

@@ -101,6 +101,9 @@ void add_pointwise_steps(ScriptSteps& steps);  // activations, arithmetic, pools
 void add_shape_steps(ScriptSteps& steps);      // views, slices, concatenation
 void add_attention_steps(ScriptSteps& steps);  // products of two tensors, softmax, attention
 
+// One number where all are the same: networks are written so, and kinds are told by it.
+Dims shortest(const Dims& values);
+
 // Dimension `dim` of `rank`, counted from the end when negative.
 std::size_t normal_dim(std::int64_t dim, std::size_t rank);
 

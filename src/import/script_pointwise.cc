@@ -165,10 +165,10 @@ void pool(ScriptImport& s, Op op) {
   const Dims kernel = pool_list(s, "kernel_size", {1}, spatial);
   Dims stride = pool_list(s, "stride", kernel, spatial);
   if (stride.empty()) stride = kernel;
-  Attrs attrs = {{"kernel", kernel},
-                 {"padding", pool_list(s, "padding", {0}, spatial)},
+  Attrs attrs = {{"kernel", shortest(kernel)},
+                 {"padding", shortest(pool_list(s, "padding", {0}, spatial))},
                  {"ceil_mode", s.flag("ceil_mode", false)}};
-  if (stride != kernel) attrs["stride"] = stride;
+  if (stride != kernel) attrs["stride"] = shortest(stride);
   s.set_data(0, s.draft.view_of(s.add(op, {s.plain(in)}, std::move(attrs))));
 }
 
@@ -177,7 +177,7 @@ void adaptive_pool(ScriptImport& s) {
   if (in.shape.size() != 3 && in.shape.size() != 4) throw Unsupported("pools over 3 dimensions");
   const Dims& out = s.output_shape();
   const Dims size(out.begin() + 2, out.end());
-  s.set_data(0, s.draft.view_of(s.add(Op::kAdaptiveAvgPool, {s.plain(in)}, {{"output", size}})));
+  s.set_data(0, s.draft.view_of(s.add(Op::kAdaptiveAvgPool, {s.plain(in)}, {{"output", shortest(size)}})));
 }
 
 void mean(ScriptImport& s) {
@@ -215,8 +215,8 @@ void upsample(ScriptImport& s, const char* mode) {
   if (in.shape.size() != 4 || out[2] % in.shape[2] != 0 || out[3] % in.shape[3] != 0)
     throw Unsupported("resizes by what is no whole number");
   const Dims factor = {out[2] / in.shape[2], out[3] / in.shape[3]};
-  s.set_data(0, s.draft.view_of(
-                    s.add(Op::kUpsample, {s.plain(in)}, {{"factor", factor}, {"mode", std::string(mode)}})));
+  s.set_data(0, s.draft.view_of(s.add(Op::kUpsample, {s.plain(in)},
+                                      {{"factor", shortest(factor)}, {"mode", std::string(mode)}})));
 }
 
 void channel_shuffle(ScriptImport& s) {

@@ -50,17 +50,17 @@ void convolution(ScriptImport& s) {
   const Dims dilation = stretched(s.integers("dilation", {1}), spatial);
   const std::int64_t groups = s.integer("groups", 1);
   Attrs attrs = {{"out_channels", s.output_shape().at(1)},
-                 {"kernel", kernel},
-                 {"stride", stretched(s.integers("stride", {1}), spatial)},
-                 {"padding", padding_of(s, kernel, dilation)},
+                 {"kernel", shortest(kernel)},
+                 {"stride", shortest(s.integers("stride", {1}))},
+                 {"padding", shortest(padding_of(s, kernel, dilation))},
                  {"groups", groups},
                  {"bias", s.has("bias")}};
   if (transposed) {
     if (std::any_of(dilation.begin(), dilation.end(), [](std::int64_t d) { return d != 1; }))
       throw Unsupported("is dilated");
-    attrs["output_padding"] = stretched(s.integers("output_padding", {0}), spatial);
+    attrs["output_padding"] = shortest(s.integers("output_padding", {0}));
   } else {
-    attrs["dilation"] = dilation;
+    attrs["dilation"] = shortest(dilation);
     if (groups > 1 && groups == in.shape[1]) attrs["groups"] = std::int64_t{0};  // depthwise, however wide
   }
   if (!s.first_use(w.name))

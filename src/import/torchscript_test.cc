@@ -114,7 +114,7 @@ TEST(TorchScript, AConvolutionalNetworkKeepsItsNamesAndNumbers) {
   EXPECT_THAT(words(net.network), ElementsAre("input", "conv2d", "batch_norm", "relu", "max_pool", "dropout",
                                               "flatten", "linear"));
   EXPECT_EQ(net.network.nodes()[1].name, "conv");
-  EXPECT_EQ(net.network.nodes()[1].list("stride"), (Ints{2, 2}));
+  EXPECT_EQ(net.network.nodes()[1].list("stride"), (Ints{2}));
   EXPECT_FALSE(net.network.nodes()[1].flag("bias"));
   EXPECT_EQ(net.network.nodes()[5].real("p"), 0.25);
   EXPECT_EQ(parameters(net.network), 162 + 12 + 250);
