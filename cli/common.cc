@@ -5,8 +5,10 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "import/torchscript.h"
 #include "network/network_json.h"
 #include "network/shape.h"
+#include "script_model.h"
 
 namespace ampere {
 
@@ -24,10 +26,14 @@ void add_device_option(CLI::App& verb, CommonOptions& o) {
   verb.add_option("--device", o.device, "Id of a device in the store (see ampere store list)");
 }
 
-void add_worker_options(CLI::App& verb, CommonOptions& o) {
+void add_worker_option(CLI::App& verb, CommonOptions& o) {
   o.worker = default_worker_command();
   verb.add_option("--worker", o.worker,
                   "Command of the worker, e.g. \"ssh jetson ampere-worker\" [AMPERE_WORKER]");
+}
+
+void add_worker_options(CLI::App& verb, CommonOptions& o) {
+  add_worker_option(verb, o);
   verb.add_option("--meter", o.meter, "Energy meter (see ampere detect)")->envname("AMPERE_METER");
 }
 
@@ -46,13 +52,17 @@ void add_recipe_options(CLI::App& verb, ModelOptions& o) {
 
 void add_model_options(CLI::App& verb, ModelOptions& o) {
   // Options are taken in the order they were added, so --batch has the last word.
-  verb.add_option("MODEL", o.model, "Network: a zoo name, a .json or an .onnx file")
+  verb.add_option("MODEL", o.model, "Network: a zoo name or a .json, .onnx or .pt file")
       ->required()
       ->each([&o](const std::string& text) {
         if (is_onnx_path(text)) o.batch = onnx_batch(text).value_or(o.batch);
       });
   verb.add_option("-b,--batch", o.batch, "Batch size; 1, or what an .onnx file was exported with")
       ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
+  verb.add_option(
+          "--input", o.inputs,
+          "Shape of one sample that a .pt file reads, once for each input: 3x224x224, int:128, 35xNx200")
+      ->allow_extra_args(false);
   verb.add_option("--dim", o.dims, "Size of a dimension that an .onnx file only names: NAME=SIZE")
       ->allow_extra_args(false);
   verb.add_flag("--restore-batchnorm", o.import.restore_batchnorm,
@@ -77,8 +87,8 @@ ImportOptions import_options(const ModelOptions& o) {
   return out;
 }
 
-Model load_onnx(const ModelOptions& o) {
-  Imported imported = import_onnx(o.model, import_options(o));
+// What an import has to say goes to standard error.
+Model told(const ModelOptions& o, Imported imported) {
   if (!imported.unsupported.empty()) {
     char share[32];
     std::snprintf(share, sizeof share, "%.2g%%", 100 * imported.ignored_flops_share);
@@ -93,9 +103,16 @@ Model load_onnx(const ModelOptions& o) {
 
 }  // namespace
 
-Model load_model(const ModelOptions& options) {
+Model load_model(const ModelOptions& options, const CommonOptions& common) {
   const std::string& text = options.model;
-  if (is_onnx_path(text)) return load_onnx(options);
+  if (is_torchscript_path(text)) {
+    if (!options.dims.empty() || options.import.restore_batchnorm)
+      throw bad_input("--dim and --restore-batchnorm go with .onnx files only");
+    return told(options,
+                load_script(text, options.inputs, options.batch, options.import, worker_options(common)));
+  }
+  if (!options.inputs.empty()) throw bad_input("--input goes with TorchScript files (.pt, .pth) only");
+  if (is_onnx_path(text)) return told(options, import_onnx(text, import_options(options)));
   if (!options.dims.empty() || options.import.restore_batchnorm || options.import.ignore_unsupported)
     throw bad_input("--dim, --restore-batchnorm and --ignore-unsupported go with imported files only");
   const bool file = text.size() > 5 && text.substr(text.size() - 5) == ".json";
@@ -109,8 +126,8 @@ Model load_model(const ModelOptions& options) {
     return {std::move(network), std::nullopt, {}, {}, 0};
   }
   if (text.find('/') != std::string::npos || std::ifstream(text).good()) {
-    throw bad_input(text +
-                    ": a network file must end in .json or .onnx; zoo networks are listed by: ampere models");
+    throw bad_input(
+        text + ": a network file must end in .json, .onnx or .pt; zoo networks are listed by: ampere models");
   }
   ZooChoice choice = parse_zoo(text);
   Network network = build(choice);
@@ -146,7 +163,7 @@ WorkerOptions worker_options(const CommonOptions& options) {
     throw bad_input(std::string("AMPERE_WORKER_TIMEOUT must be a number of seconds above 0, found \"") +
                     text + "\"");
   }
-  w.hello_seconds = w.reply_seconds = w.measure_margin = seconds;
+  w.hello_seconds = w.reply_seconds = w.measure_margin = w.trace_seconds = seconds;
   return w;
 }
 

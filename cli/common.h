@@ -28,8 +28,9 @@ struct CommonOptions {
 
 struct ModelOptions {
   std::string model;
-  std::int64_t batch = 1;         // a file that fixes its batch changes this, --batch both
-  std::vector<std::string> dims;  // "name=size", of imported files
+  std::int64_t batch = 1;           // a file that fixes its batch changes this, --batch both
+  std::vector<std::string> inputs;  // shapes that a TorchScript file is run with
+  std::vector<std::string> dims;    // "name=size", of imported files
   ImportOptions import;
   Recipe recipe;
   std::string autotune = "off";
@@ -38,11 +39,12 @@ struct ModelOptions {
 void add_output_options(CLI::App& verb, CommonOptions& options);
 void add_store_options(CLI::App& verb, CommonOptions& options);
 void add_device_option(CLI::App& verb, CommonOptions& options);  // where no worker is asked
+void add_worker_option(CLI::App& verb, CommonOptions& options);  // where nothing is metered
 void add_worker_options(CLI::App& verb, CommonOptions& options);
 void add_model_options(CLI::App& verb, ModelOptions& options);
 void add_recipe_options(CLI::App& verb, ModelOptions& options);
 
-// A MODEL argument: a zoo name, a .json file or an .onnx file.
+// A MODEL argument: a zoo name, or a .json, .onnx or .pt file.
 struct Model {
   Network network;
   std::optional<ZooChoice> zoo;  // present for networks of the zoo
@@ -51,7 +53,8 @@ struct Model {
   std::vector<UnsupportedOp> unsupported;  // that were left out (--ignore-unsupported)
   double ignored_flops_share = 0;
 };
-Model load_model(const ModelOptions& options);
+// A TorchScript file is run by the worker of `common`.
+Model load_model(const ModelOptions& options, const CommonOptions& common);
 
 // A worker that has told what it runs on, and the profile of that device.
 struct Session {
@@ -71,7 +74,7 @@ Session open_session(const CommonOptions& options);
 Session open_worker(const CommonOptions& options);
 
 // How the worker is started and how long it may take: AMPERE_WORKER_TIMEOUT, in seconds, replaces all
-// three limits. AMPERE_RECORD names a file that the conversation is kept in.
+// its limits. AMPERE_RECORD names a file that the conversation is kept in.
 WorkerOptions worker_options(const CommonOptions& options);
 // Reads a worker's answer; one that is not as docs/protocol.md says is the worker's fault, not the user's.
 template <class Read>

@@ -287,7 +287,7 @@ std::optional<Session> session_to_probe(const Options& o) {
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model);
+  const Model model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);
   const Method& method = find_method(o.method);
   if (o.probes() && o.method != "split") throw bad_input("--probe and --exact go with --method split only");

@@ -4,12 +4,15 @@
 
 #include "base/error.h"
 #include "evaluate/sample.h"
+#include "import/torchscript.h"
 #include "progress.h"
 
 namespace ampere {
 
 Model model_to_evaluate(const EvaluationOptions& o) {
-  Model model = load_model(o.model);
+  // A TorchScript file is of no zoo family, so no worker has to run it.
+  Model model;
+  if (!is_torchscript_path(o.model.model)) model = load_model(o.model, CommonOptions());
   if (!model.zoo) {
     throw bad_input(o.model.model +
                     ": random networks are sampled from zoo families only; see: ampere models");

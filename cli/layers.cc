@@ -12,7 +12,7 @@ namespace ampere {
 namespace {
 
 void run_layers(const CommonOptions& options, const ModelOptions& m) {
-  const Model model = load_model(m);
+  const Model model = load_model(m, options);
   const std::vector<Layer> layers = parse_layers(model.network, m.batch);
   const std::vector<LayerGroup> groups = group_layers(layers);
   const Cost total = network_cost(model.network, m.batch);
@@ -73,6 +73,7 @@ void add_layers(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("layers", "How a network falls into layers: roles, kinds, channels, FLOPs");
   add_model_options(*verb, *model);
+  add_worker_option(*verb, *options);
   add_output_options(*verb, *options);
   verb->callback([options, model] { run_layers(*options, *model); });
 }

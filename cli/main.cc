@@ -50,7 +50,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough(false);
   app.footer(
-      "A MODEL is a zoo name (\"lenet5\", \"resnet18:w1=32\", see ampere models) or a file: .json or .onnx.\n"
+      "A MODEL is a zoo name (\"lenet5\", \"resnet18:w1=32\", see ampere models) or a .json, .onnx or .pt "
+      "file\n"
       "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 3 no usable meter, 4 over budget,\n"
       "5 measurement unstable, 6 not profiled yet.");
   ampere::add_detect(app);

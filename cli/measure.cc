@@ -128,7 +128,7 @@ Repeats measured(const Options& o, WorkerClient& worker, const MeasureRequest& r
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model);
+  const Model model = load_model(o.model, o.common);
   infer_shapes(model.network, o.model.batch);
   WorkerClient worker(worker_options(o.common));
   MeasureRequest request;

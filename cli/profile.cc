@@ -112,7 +112,7 @@ void run_exact(const Options& o, const Model& model) {
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model);
+  const Model model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);  // bad shapes are told before anything is started
   for (const std::string& name : o.methods) find_method(name);
   if (o.exact) {

@@ -70,6 +70,8 @@ def answer(verb, params, mode, number, failing, count):
         return {"result": {"device": {**DEVICE, **kind}, **meters}}
     if verb == "idle":
         return {"result": {"power_w": 1, "seconds": params.get("seconds", 1), "meter": "imaginary", "modelled": True}}
+    if verb == "trace":
+        return {"error": {"kind": "bad_input", "message": 'unknown verb "trace" (known: hello, detect, idle, measure)'}}
     if verb != "measure":
         return {"result": {}}
     if params["meter"] not in ("", "imaginary"):

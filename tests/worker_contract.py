@@ -167,6 +167,8 @@ CONVERSATION = [
     *[ok(f"op {name}", "measure", measure(nodes, loss=name != "softmax", input_grad=True, min_windows=3), is_measurement)
       for name, nodes in OPS.items()],
     ok("train", "train", {"network": {"nodes": LENET}, "batch": 8, "iterations": 60, "recipe": {"optimizer": "adam"}}, is_training),
+    wrong("a trace of nothing", "trace", {}),
+    wrong("a trace of no file", "trace", {"path": "/nowhere/net.pt", "inputs": []}),
     wrong("no iterations", "train", {"network": {"nodes": MLP}, "batch": 8, "iterations": 0}),
     ok("shutdown", "shutdown", {}, lambda r: r == {}),
 ]

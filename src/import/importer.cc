@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "import/unsupported.h"
 #include "network/cost.h"
 
 namespace ampere {
@@ -12,7 +13,6 @@ using Ints = std::vector<std::int64_t>;
 using onnx::ElementType;
 using Kind = Value::Kind;
 
-constexpr std::size_t kMostTold = 100;     // different things that are not supported
 constexpr std::int64_t kStandInBatch = 2;  // where the file leaves the batch open
 
 bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
@@ -255,12 +255,7 @@ std::string Importer::name_for(const onnx::Node& node, const std::string& weight
 void Importer::unsupported(const onnx::Node& node, const std::string& why) {
   const std::string op = node.domain.empty() ? node.op : node.domain + "::" + node.op;
   const std::string place = node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
-  auto& list = result_.unsupported;
-  auto it = std::find_if(list.begin(), list.end(),
-                         [&](const UnsupportedOp& u) { return u.op == op && u.why == why; });
-  if (it == list.end() && list.size() >= kMostTold) it = list.end() - 1;
-  if (it == list.end()) it = list.insert(list.end(), {op, why, {}});
-  it->nodes.push_back(place);
+  add_unsupported(result_.unsupported, op, why, place);
 }
 
 // What is behind an op that is left out reads what is before it, where the shapes allow.

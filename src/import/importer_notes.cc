@@ -1,13 +1,8 @@
 // What an import tells about the file: what was lost on export, what was put back, what is not supported.
-#include "base/error.h"
 #include "import/importer.h"
+#include "import/unsupported.h"
 
 namespace ampere {
-namespace {
-
-constexpr std::size_t kPlacesTold = 3;
-
-}  // namespace
 
 // PyTorch's newer exporter leaves out biases that are all zero, as those of a fresh network often are. A
 // convolution without one has none in truth where a batch norm is at work; those on a single position
@@ -59,17 +54,6 @@ void Importer::add_notes() {
   }
 }
 
-void Importer::refuse_unsupported() const {
-  if (result_.unsupported.empty()) return;
-  std::string list;
-  for (const UnsupportedOp& u : result_.unsupported) {
-    list += "\n  " + u.op + (u.why.empty() ? "" : " (" + u.why + ")") + ", " +
-            std::to_string(u.nodes.size()) + (u.nodes.size() == 1 ? " time: " : " times: ");
-    for (std::size_t i = 0; i < u.nodes.size() && i < kPlacesTold; ++i) list += (i ? ", " : "") + u.nodes[i];
-    if (u.nodes.size() > kPlacesTold) list += ", ...";
-  }
-  throw bad_input(where_ +
-                  ": these ops are not supported; --ignore-unsupported goes on without them:" + list);
-}
+void Importer::refuse_unsupported() const { refuse(result_.unsupported, where_); }
 
 }  // namespace ampere

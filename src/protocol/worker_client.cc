@@ -183,6 +183,30 @@ Measurement WorkerClient::measure(const MeasureRequest& request) {
   }
 }
 
+RecordedPass WorkerClient::trace(TraceRequest request) {
+  request.limit_s = options_.trace_seconds;
+  const std::string task = "run " + request.path;
+  Json result;
+  try {
+    result = ask("trace", task, to_json(request), request.limit_s + options_.reply_seconds);
+  } catch (const Error& e) {
+    const std::string why = e.what();
+    if (e.kind() != ErrorKind::kBadInput || why.find("verb") == std::string::npos ||
+        why.find(request.path) != std::string::npos) {
+      throw;
+    }
+    throw bad_input(
+        "the worker (" + options_.command +
+        ") cannot load TorchScript files: it is older than this ampere, or made for another framework; "
+        "update it, or name another one with --worker");
+  }
+  try {
+    return recorded_pass_from_json(result);
+  } catch (const Error& e) {
+    fail(task, std::string("answered nonsense (") + e.what() + ")", "see docs/protocol.md");
+  }
+}
+
 std::string default_worker_command() {
   if (const char* command = std::getenv("AMPERE_WORKER"); command && *command) return command;
   std::error_code error;

@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "network/recorded_pass.h"
 #include "protocol/messages.h"
+#include "protocol/trace_request.h"
 
 namespace ampere {
 
@@ -19,6 +21,7 @@ struct WorkerOptions {
   double hello_seconds = 60;   // a worker far away takes its time to start
   double reply_seconds = 60;   // for requests that say nothing of their own length
   double measure_margin = 60;  // on top of a measurement's budget: building the network, warming up
+  double trace_seconds = 60;   // for loading and running a TorchScript file
   int max_failures = 3;        // failures in a row after which it is not started again
   std::string record;          // file that every request and its answer is appended to; empty: none
   // Gets what the worker writes to its standard error, as it comes; nothing is passed on without it.
@@ -41,6 +44,9 @@ class WorkerClient {
   // Watts with the framework up and nothing running: {"power_w", "meter", "modelled"}.
   Json idle(double seconds, const std::string& meter);
   Measurement measure(const MeasureRequest& request);
+  // What one forward pass of a TorchScript file does. The time limit of the request is the worker's: see
+  // WorkerOptions::trace_seconds.
+  RecordedPass trace(TraceRequest request);
 
   const std::string& command() const { return options_.command; }
   // True once it has failed max_failures times in a row: every further call throws at once.

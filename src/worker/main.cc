@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "worker/detect.h"
 #include "worker/session.h"
+#include "worker/trace.h"
 #include "worker/translate.h"
 
 namespace {
@@ -24,6 +25,8 @@ constexpr const char* kHelp =
     "  --device cpu|cuda|auto  what to train on (auto: an accelerator where there is one)\n"
     "  --meter NAME            energy meter for requests that name none\n"
     "  --threads N             CPU threads for requests that do not say (1)\n"
+    "  --tracer on|off         on: run TorchScript files in this process and then open no file any more "
+    "(off)\n"
     "  --version, --help\n";
 
 int threads_from(const std::string& text) {
@@ -35,8 +38,15 @@ int threads_from(const std::string& text) {
   return static_cast<int>(value);
 }
 
+bool on_or_off(const std::string& name, const std::string& text) {
+  if (text != "on" && text != "off")
+    throw ampere::bad_input(name + " must be on or off, found \"" + text + "\"");
+  return text == "on";
+}
+
 ampere::SessionOptions options_from(int argc, char** argv) {
   ampere::SessionOptions options;
+  bool tracer = false;
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i], value;
     if (const std::size_t at = name.find('='); at != std::string::npos) {
@@ -53,9 +63,18 @@ ampere::SessionOptions options_from(int argc, char** argv) {
       options.meter = value;
     } else if (name == "--threads") {
       options.threads = threads_from(value);
+    } else if (name == "--tracer") {
+      tracer = on_or_off(name, value);
     } else {
       throw ampere::bad_input("unknown argument " + name);
     }
+  }
+  // Strangers' files are run by a process of their own; this one may be that.
+  options.trace.locked = tracer;
+  if (tracer) {
+    ampere::end_with_parent();
+  } else {
+    options.trace.tracer = ampere::tracer_command();
   }
   return options;
 }

@@ -70,13 +70,14 @@ Json Session::dispatch(const Request& request) {
   if (request.verb == "idle") return idle(request.params);
   if (request.verb == "measure") return measure(request.params);
   if (request.verb == "train") return train(request.params);
+  if (request.verb == "trace") return trace(request.params, options_.trace);
   if (request.verb == "shutdown") {
     r.only({});
     ended_ = true;
     return Json::object();
   }
   throw bad_input("unknown verb \"" + request.verb +
-                  "\" (known: hello, detect, idle, measure, train, shutdown)");
+                  "\" (known: hello, detect, idle, measure, train, trace, shutdown)");
 }
 
 MeterInUse& Session::meter(const std::string& name) {

@@ -10,6 +10,7 @@
 #include "protocol/messages.h"
 #include "worker/device.h"
 #include "worker/meter_in_use.h"
+#include "worker/trace.h"
 
 namespace ampere {
 
@@ -17,6 +18,7 @@ struct SessionOptions {
   std::string device = "auto";  // "cpu", "cuda" or "auto"
   std::string meter;            // for requests that name none; empty: the best one here
   int threads = 1;              // for requests that say nothing of threads
+  TraceOptions trace;
 };
 
 // Longest request line that is read.
