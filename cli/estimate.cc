@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "estimate/probe.h"
+#include "profile_command.h"
 #include "profiling.h"
 #include "progress.h"
-#include "protocol/process.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -41,24 +41,6 @@ Job job_of(const Options& o) {
   const std::int64_t whole_batches = (o.samples + o.model.batch - 1) / o.model.batch;
   const auto per_epoch = static_cast<double>(whole_batches);
   return {per_epoch, per_epoch * static_cast<double>(o.epochs)};
-}
-
-// The command that measures what this estimate lacks: with the same recipe, into the same store.
-std::string profile_command(const Options& o) {
-  auto word = [](const std::string& text) {
-    return text.find_first_of(" \t\"'\\$&|;()<>*?`#~") == std::string::npos ? text : shell_quoted(text);
-  };
-  const Recipe& r = o.model.recipe;
-  const Recipe usual;
-  std::string command = fmt::format("ampere profile {} --batch {}", word(o.model.model), o.model.batch);
-  if (o.method != "split") command += " --method " + o.method;
-  if (r.optimizer != usual.optimizer) command += " --optimizer " + r.optimizer;
-  if (r.precision != usual.precision) command += " --precision " + r.precision;
-  if (r.autotune) command += " --autotune on";
-  if (r.threads != usual.threads) command += fmt::format(" --threads {}", r.threads);
-  if (r.deterministic) command += " --deterministic";
-  if (o.common.store != default_store_path()) command += " --store " + word(o.common.store);
-  return command;
 }
 
 // What the same network would cost with the framework's kernel tuning, where that was profiled too.
@@ -197,7 +179,7 @@ void print_text(const Options& o, const Model& model, const Answer& a) {
     fmt::print("... {} more layers (--all shows them)\n", e.layers.size() - table.rows.size());
   for (const LayerEstimate& l : e.layers) {
     if (l.extrapolated) {
-      fmt::print("! outside the profiled channels; this widens them: {}\n", profile_command(o));
+      fmt::print("! outside the profiled channels; this widens them: {}\n", profile_command(o.model, o.common, o.method));
       break;
     }
   }
@@ -281,7 +263,7 @@ void run(const Options& o) {
     a.estimate = estimate_network(profile, method, model.network, o.model.batch, o.training());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
-    throw Error(error.kind(), fmt::format("{}\nrun: {}", error.what(), profile_command(o)));
+    throw Error(error.kind(), fmt::format("{}\nrun: {}", error.what(), profile_command(o.model, o.common, o.method)));
   }
   if (o.training() == MeasureMode::kReplay && a.estimate.regime == Regime::kSingle)
     throw bad_input("a CPU has nothing to replay; leave --mode away");

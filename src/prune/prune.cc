@@ -44,6 +44,7 @@ void check(const PruneOptions& o, const PrunableNetwork& network) {
   if (o.risk && !(*o.risk > 0 && *o.risk < 1)) throw bad_input("the risk must be above 0% and below 100%");
   if (o.multiple_of < 1 || o.min_channels < 1 || !(o.min_share >= 0 && o.min_share <= 1))
     throw bad_input("channels can neither be multiples of nor at least less than 1");
+  if (!(o.correction > 0)) throw bad_input("a correction of estimates must be above 0");
   if (o.search.candidates < 1) throw bad_input("at least one candidate must be looked at");
   for (const std::string& name : o.keep) {
     if (network.find(name) >= 0) continue;
@@ -69,7 +70,7 @@ class Pruning {
     const double whole = profile_ ? plan_.before->energy_j.value : plan_.cost_before.flops();
     plan_.budget = joules_per_iteration(options_.budget, whole, options_.job_iterations);
     plan_.bound = profile_ ? bound_of(*plan_.before) : whole;
-    if (plan_.bound <= plan_.budget) {
+    if (plan_.bound / options_.correction <= plan_.budget) {  // the correction is not that of the original
       plan_.unchanged = true;
       finish(network_.original());
       return std::move(plan_);
@@ -124,7 +125,7 @@ class Pruning {
   }
   // What is held against the budget.
   double bound_of(const Estimate& e) const {
-    return options_.risk ? upper_bound(e.energy_j, *options_.risk) : e.energy_j.value;
+    return options_.correction * (options_.risk ? upper_bound(e.energy_j, *options_.risk) : e.energy_j.value);
   }
 
   Judge judge(CostTables& tables) const {

@@ -28,6 +28,7 @@ struct PruneOptions {
   double min_share = 0.1;         // of a layer's own channels
   std::vector<std::string> keep;  // nodes whose channels stay as they are
   MeasureMode mode = MeasureMode::kEager;
+  double correction = 1;  // on estimates of candidates, where measuring has shown one (checked.h)
   SearchOptions search;
 };
 
