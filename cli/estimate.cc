@@ -179,7 +179,8 @@ void print_text(const Options& o, const Model& model, const Answer& a) {
     fmt::print("... {} more layers (--all shows them)\n", e.layers.size() - table.rows.size());
   for (const LayerEstimate& l : e.layers) {
     if (l.extrapolated) {
-      fmt::print("! outside the profiled channels; this widens them: {}\n", profile_command(o.model, o.common, o.method));
+      fmt::print("! outside the profiled channels; this widens them: {}\n",
+                 profile_command(o.model, o.common, o.method));
       break;
     }
   }
@@ -263,7 +264,8 @@ void run(const Options& o) {
     a.estimate = estimate_network(profile, method, model.network, o.model.batch, o.training());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
-    throw Error(error.kind(), fmt::format("{}\nrun: {}", error.what(), profile_command(o.model, o.common, o.method)));
+    throw Error(error.kind(),
+                fmt::format("{}\nrun: {}", error.what(), profile_command(o.model, o.common, o.method)));
   }
   if (o.training() == MeasureMode::kReplay && a.estimate.regime == Regime::kSingle)
     throw bad_input("a CPU has nothing to replay; leave --mode away");

@@ -11,6 +11,7 @@
 #include "network/zoo.h"
 #include "profile/run.h"
 #include "profile/synthetic_device_for_test.h"
+#include "prune/checked.h"
 #include "prune/networks_for_test.h"
 
 namespace ampere {
@@ -154,6 +155,29 @@ TEST_F(PruneTest, UpperBoundsAreThoseOfTheInterval) {
   EXPECT_NEAR(upper_bound(i, 0.025), i.high, 1e-6);
   EXPECT_NEAR(upper_bound(i, 0.975), i.low, 1e-6);
   EXPECT_NEAR(upper_bound(i, 0.5), i.value, 1e-6);
+}
+
+// A device on which smaller networks cost more than the sum of their layers.
+TEST_F(PruneTest, ChecksCorrectWhatTheEstimateMissed) {
+  const Network network = build(parse_zoo("cnn5"));
+  profile(network);
+  int trained = 0;
+  const Measure measure = [&](const MeasureRequest& r) {
+    Measurement m = device_(r);
+    *m.energy_j *= r.network.name() == network.name() ? 1 : 1.15;
+    *m.energy_j *= 1 + 0.002 * (++trained % 3);
+    return m;
+  };
+  CheckedPruneOptions o;
+  o.prune = small_search();
+  const CheckedPlan plan = prune_checked(profile_, network, kBatch, measure, o);
+  EXPECT_GT(plan.checks, 1);
+  EXPECT_LE(plan.measured.share, 0.5);
+  EXPECT_GT(plan.measured.share, 0.47);
+  const double share = plan.plan.after->energy_j.value / plan.plan.before->energy_j.value;
+  EXPECT_LT(share, 0.46) << "the estimate of what holds is well below the budget";
+  o.most_checks = 1;
+  EXPECT_THROW(prune_checked(profile_, network, kBatch, measure, o), Error);
 }
 
 TEST_F(PruneTest, LimitsOnChannelsHold) {
