@@ -127,6 +127,8 @@ ProfileOptions measuring(const Session& session, const ModelOptions& model, cons
   p.guided.max_points_2d = or_else(options.points_2d, 48);
   p.guided.stop_deviation = options.target_deviation > 0 ? options.target_deviation : 0.02;
   p.guided.min_points_2d = 16;
+  p.guided.jump_points_1d = 4;
+  p.guided.jump_points_2d = 16;
   p.guided_energy = p.guided;
   p.guided_energy.min_points_1d = 6;
   p.guided_energy.min_points_2d = 14;

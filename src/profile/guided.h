@@ -22,6 +22,10 @@ struct GuidedOptions {
   // variance is largest, which is mostly at its edges: a rough surface shows how rough it is only where
   // networks really lie (docs/accuracy.md).
   int spread_of_three = 0;
+  // Points beyond the limit, halfway between neighbours whose values jump (jumps.h): for surfaces whose
+  // points are cheap.
+  int jump_points_1d = 0;
+  int jump_points_2d = 0;
 };
 
 enum class StopWhy { kGoOn, kPointLimit, kCertain, kExhausted };

@@ -11,6 +11,7 @@
 #include "profile/cost_polynomial.h"
 #include "profile/device_profile.h"
 #include "profile/guided.h"
+#include "profile/jumps.h"
 #include "profile/nnls.h"
 #include "profile/power_model.h"
 #include "profile/run.h"
@@ -150,6 +151,63 @@ std::vector<Channels> walk(Surface surface, const Domain& domain, const GuidedOp
   }
   ADD_FAILURE() << "the loop did not end";
   return order;
+}
+
+TEST(Surface, LearnsBlocksOnlyWhereThePointsShowThem) {
+  const auto layers = parse_layers(build(parse_zoo("cnn5")), 2);
+  const CostPolynomial cost(layers[1].kind, true);
+  const auto off_at = [&](std::int64_t block, std::int64_t allowed) {
+    const auto value = [&](Channels c) {
+      const auto up = [&](std::int64_t v) { return (v + block - 1) / block * block; };
+      return 1e-4 + 1e-10 * cost.flops({up(c.in), up(c.out)});
+    };
+    std::vector<Observation> seen;
+    for (const std::int64_t in : {1, 9, 17, 21, 32, 40, 49, 64}) {
+      for (const std::int64_t out : {5, 18, 33, 64}) seen.push_back({{in, out}, value({in, out}), 0.01});
+    }
+    SurfaceOptions options = default_surface_options();
+    options.block = allowed;
+    const SurfaceModel model(seen, Surface::kInOut, cost, options);
+    double worst = 0;
+    for (const Channels c : {Channels{34, 34}, Channels{47, 47}, Channels{30, 50}})
+      worst = std::max(worst, std::abs(model.at({c}).mean(0) / value(c) - 1));
+    return worst;
+  };
+  EXPECT_LT(off_at(16, 16), 0.02);
+  EXPECT_GT(off_at(16, 1), 0.05);
+  EXPECT_LT(off_at(1, 16), 0.02);
+}
+
+TEST(Jumps, HalvesTheGapBetweenNeighboursThatDiffer) {
+  const Domain line{{1, 101, 1}, {10, 10, 1}};
+  const std::vector<Channels> places = {{1, 10}, {51, 10}, {101, 10}};
+  EXPECT_EQ(between_jump(Surface::kIn, line, places, Eigen::Vector3d(0, 0, 1), {}, 0.25), (Channels{76, 10}));
+  EXPECT_EQ(between_jump(Surface::kIn, line, places, Eigen::Vector3d(0, 0.1, 0.2), {}, 0.25), std::nullopt);
+  // The ends are no neighbours: the point between them has been seen.
+  EXPECT_EQ(between_jump(Surface::kIn, line, places, Eigen::Vector3d(0, 0.2, 0.4), {}, 0.25), std::nullopt);
+  EXPECT_EQ(between_jump(Surface::kIn, line, places, Eigen::Vector3d(0, 0, 1), {{76, 10}}, 0.25),
+            std::nullopt);
+  const Domain plane{{4, 64, 4}, {8, 128, 8}};
+  const auto corner = between_jump(Surface::kInOut, plane, {{4, 8}, {64, 8}, {4, 128}, {64, 128}},
+                                   Eigen::Vector4d(0, 0, 0, 1.4), {}, 0.25);
+  ASSERT_TRUE(corner);
+  EXPECT_EQ(corner->in % 4, 0);
+  EXPECT_EQ(corner->out % 8, 0);
+}
+
+TEST(Jumps, EndsWhereTheEdgeIsKnown) {
+  const Domain line{{1, 1001, 1}, {10, 10, 1}};
+  std::vector<Channels> places = {{1, 10}, {1001, 10}};
+  int steps = 0;
+  for (; steps < 100; ++steps) {
+    Eigen::VectorXd residuals(static_cast<Eigen::Index>(places.size()));
+    for (std::size_t i = 0; i < places.size(); ++i)
+      residuals(static_cast<Eigen::Index>(i)) = places[i].in > 300 ? 1 : 0;
+    const auto next = between_jump(Surface::kIn, line, places, residuals, {}, 0.25);
+    if (!next) break;
+    places.push_back(*next);
+  }
+  EXPECT_EQ(steps, 5);
 }
 
 TEST(Guided, StartsWithTheBoundsAndKeepsToTheLimit) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "network/network_json.h"
+#include "profile/jumps.h"
 
 namespace ampere {
 namespace {
@@ -15,6 +16,9 @@ constexpr int kMostDeaths = 3;
 // chooses the same points again after it was killed, or when it is played back from a recording.
 constexpr double kTimeCost = 0.05;
 constexpr double kEnergyCost = 0.5;
+
+// Difference of logarithms that is a jump: 28% from one place to its neighbour.
+constexpr double kJump = 0.25;
 
 Deviations deviations_of(const SurfaceModel& model) {
   return [&model](const std::vector<Channels>& places) { return model.relative_deviation(places); };
@@ -152,12 +156,25 @@ class Run {
                    power ? deviations_of(*power, profile_.model(plan.key, Quantity::kTime)) : Deviations{},
                    options_.guided_energy);
     if (energy.channels && (!power || energy.deviation >= 1)) return {energy, true};
-    const NextPoint time = by_model();
+    NextPoint time = by_model();
+    if (!time.channels) time.channels = where_it_jumps(plan, timed, refused);
     if (!time.channels) return {energy.channels ? energy : time, true};
     if (!energy.channels) return {time, false};
     const bool energy_teaches =
         energy.deviation * energy.deviation / kEnergyCost > time.deviation * time.deviation / kTimeCost;
     return energy_teaches ? Choice{energy, true} : Choice{time, false};
+  }
+
+  std::optional<Channels> where_it_jumps(const SurfacePlan& plan, const std::set<Channels>& timed,
+                                         const std::set<Channels>& refused) {
+    const bool two = plan.kind.surface == Surface::kInOut;
+    const GuidedOptions& g = options_.guided;
+    const int limit = two ? g.max_points_2d + g.jump_points_2d : g.max_points_1d + g.jump_points_1d;
+    if (static_cast<int>(timed.size()) >= limit) return std::nullopt;
+    const SurfaceModel& times = profile_.model(plan.key, Quantity::kTime);
+    std::vector<Channels> places;
+    for (const Observation& o : times.observations()) places.push_back(o.channels);
+    return between_jump(plan.kind.surface, plan.domain, places, times.gp().data().y, refused, kJump);
   }
 
   std::set<Channels> places_with_energy(const std::string& key) {

@@ -17,6 +17,9 @@ constexpr double kLeastSignal = 0.02;
 // Roughness that points without any error of their own still have around a smooth surface.
 constexpr double kRoughness = 0.01;
 
+// By how much a mean with one coefficient more must raise the log likelihood.
+constexpr double kWorthACoefficient = 1;
+
 // Points that scattered more count less.
 void weigh_noise(const std::vector<Observation>& observations, GpData& data) {
   data.noise_weights.resize(data.y.size());
@@ -64,53 +67,83 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
                            const SurfaceOptions& options)
     : observations_(std::move(observations)), surface_(surface), cost_(cost), options_(options) {
   if (observations_.empty()) throw bad_input("a surface needs at least one measured point");
-  if (options_.physical_mean) fit_physical_mean();
+  for (const Observation& o : observations_) {
+    if (!std::isfinite(o.value) || (options_.logarithmic && o.value <= 0)) {
+      throw bad_input("a surface point has a value that is not positive");
+    }
+  }
+  mean_ = fit_mean(false);
+  gp_ = fit_process(mean_);
+  if (options_.physical_mean && options_.block > 1) {
+    const Mean in_blocks = fit_mean(true);
+    if (in_blocks.per_block_flop > 0) {
+      std::shared_ptr<Gp> gp = fit_process(in_blocks);
+      if (gp->log_marginal_likelihood() > gp_->log_marginal_likelihood() + kWorthACoefficient) {
+        mean_ = in_blocks;
+        gp_ = std::move(gp);
+      }
+    }
+  }
+  caution_ = caution(*gp_);
+  for (const Observation& o : observations_) know(o);
+}
+
+std::shared_ptr<Gp> SurfaceModel::fit_process(const Mean& mean) const {
   const auto n = static_cast<Eigen::Index>(observations_.size());
   GpData data;
   data.x.resize(n, dimensions());
   data.y.resize(n);
   for (Eigen::Index i = 0; i < n; ++i) {
     const Observation& o = observations_[static_cast<std::size_t>(i)];
-    if (!std::isfinite(o.value) || (options_.logarithmic && o.value <= 0)) {
-      throw bad_input("a surface point has a value that is not positive");
-    }
     double x[2];
     locate(o.channels, x);
     for (int d = 0; d < dimensions(); ++d) data.x(i, d) = x[d];
-    data.y(i) =
-        options_.logarithmic ? std::log(o.value / physical(o.channels)) : o.value - physical(o.channels);
+    const double expected = physical(mean, o.channels);
+    data.y(i) = options_.logarithmic ? std::log(o.value / expected) : o.value - expected;
   }
   GpOptions gp = options_.gp;
   if (options_.logarithmic) {
     weigh_noise(observations_, data);
     bound_signal(data, gp);
   }
-  gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), gp));
-  caution_ = caution(*gp_);
-  for (const Observation& o : observations_) know(o);
+  return std::make_shared<Gp>(Gp::fit(std::move(data), gp));
 }
 
 void SurfaceModel::know(const Observation& observation) { known_[observation.channels] = observation; }
 
-void SurfaceModel::fit_physical_mean() {
+SurfaceModel::Mean SurfaceModel::fit_mean(bool blocks) const {
+  if (!options_.physical_mean) return {};
   const auto n = static_cast<Eigen::Index>(observations_.size());
-  Eigen::MatrixXd terms(n, 3);
+  Eigen::MatrixXd terms(n, blocks ? 4 : 3);
   for (Eigen::Index i = 0; i < n; ++i) {
     const Observation& o = observations_[static_cast<std::size_t>(i)];
     // Divided by the value: relative errors count, as everywhere.
-    terms.row(i) << 1 / o.value, cost_.flops(o.channels) / o.value, cost_.bytes(o.channels) / o.value;
+    terms(i, 0) = 1 / o.value;
+    terms(i, 1) = cost_.flops(o.channels) / o.value;
+    terms(i, 2) = cost_.bytes(o.channels) / o.value;
+    if (blocks) terms(i, 3) = cost_.flops(whole_blocks(o.channels)) / o.value;
   }
   const Eigen::VectorXd scale = terms.colwise().norm().cwiseMax(1e-300).transpose();
   const Eigen::VectorXd k =
-      nonnegative_least_squares(terms * scale.cwiseInverse().asDiagonal(), Eigen::VectorXd::Ones(n));
-  fixed_ = k(0) / scale(0);
-  per_flop_ = k(1) / scale(1);
-  per_byte_ = k(2) / scale(2);
+      nonnegative_least_squares(terms * scale.cwiseInverse().asDiagonal(), Eigen::VectorXd::Ones(n))
+          .cwiseQuotient(scale);
+  return {k(0), k(1), k(2), blocks ? k(3) : 0};
 }
 
-double SurfaceModel::physical(Channels c) const {
+Channels SurfaceModel::whole_blocks(Channels c) const {
+  const auto up = [this](std::int64_t v) {
+    return (v + options_.block - 1) / options_.block * options_.block;
+  };
+  if (surface_ != Surface::kOut && surface_ != Surface::kPoint) c.in = up(c.in);
+  if (surface_ != Surface::kIn && surface_ != Surface::kPoint) c.out = up(c.out);
+  return c;
+}
+
+double SurfaceModel::physical(const Mean& mean, Channels c) const {
   if (!options_.physical_mean) return options_.logarithmic ? 1 : 0;
-  return fixed_ + per_flop_ * cost_.flops(c) + per_byte_ * cost_.bytes(c);
+  double value = mean.fixed + mean.per_flop * cost_.flops(c) + mean.per_byte * cost_.bytes(c);
+  if (mean.per_block_flop > 0) value += mean.per_block_flop * cost_.flops(whole_blocks(c));
+  return value;
 }
 
 void SurfaceModel::locate(Channels c, double* x) const {

@@ -29,6 +29,9 @@ struct SurfaceOptions {
   // Mean a + b * FLOPs + c * bytes with a, b, c not negative; the process learns what it misses.
   // Without it the mean is constant.
   bool physical_mean = true;
+  // Kernels work in blocks of channels, so that 17 may cost what 32 do. Where the likelihood of a surface's
+  // points gains by it, the mean also counts the FLOPs of channels rounded up to whole blocks. 1: never.
+  std::int64_t block = 16;
   GpOptions gp;
 };
 SurfaceOptions default_surface_options();
@@ -67,8 +70,16 @@ class SurfaceModel {
 
  private:
   int dimensions() const { return surface_ == Surface::kInOut ? 2 : 1; }
-  void fit_physical_mean();
-  double physical(Channels c) const;
+  // What the process is added to, or multiplied by.
+  struct Mean {
+    double fixed = 1, per_flop = 0, per_byte = 0, per_block_flop = 0;
+  };
+  Mean fit_mean(bool blocks) const;
+  std::shared_ptr<Gp> fit_process(const Mean& mean) const;
+  double physical(const Mean& mean, Channels c) const;
+  double physical(Channels c) const { return physical(mean_, c); }
+  // Channels that vary, rounded up.
+  Channels whole_blocks(Channels c) const;
   // The process's input; at most two numbers.
   void locate(Channels c, double* x) const;
   Eigen::MatrixXd locate(const std::vector<Channels>& places) const;
@@ -78,7 +89,7 @@ class SurfaceModel {
   CostPolynomial cost_;
   SurfaceOptions options_;
   std::map<Channels, Observation> known_;
-  double fixed_ = 1, per_flop_ = 0, per_byte_ = 0;
+  Mean mean_;
   double caution_ = 1;  // factor on the process's variances
   std::shared_ptr<Gp> gp_;
 };
