@@ -224,7 +224,12 @@ CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network&
   CheckedPruneOptions c;
   c.prune = p;
   c.most_checks = o.checks;
-  c.measuring = measuring_whole(session, o.model, {});
+  // Longer than profiling would: the share has to be told to a percent.
+  ProfilingOptions exact;
+  exact.target_error = 0.01;
+  exact.budget_s = session.probe_mode() == MeasureMode::kReplay ? 4 : 1;
+  c.measuring = measuring_whole(session, o.model, exact);
+  c.measuring.mode = p.mode;
   if (!o.common.quiet)
     c.progress = [](int check) { warn(fmt::format("check {}: search, then train", check)); };
   return prune_checked(profile, network, o.model.batch, session.measure(), c);
@@ -275,7 +280,9 @@ void add_prune(CLI::App& app) {
   verb->add_option("--multiple-of", o->multiple_of, "Channels that change become multiples of this")
       ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
   verb->add_option("--min-channels", o->min_channels, "Fewest of any layer: a number, or a share (10%)");
-  verb->add_option("--keep", o->keep, "Layers whose channels stay as they are")->delimiter(',');
+  verb->add_option("--keep", o->keep, "Layers whose channels stay as they are")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("--search", o->search, "evolve, or random (plain random channel pruning)")
       ->check(CLI::IsMember({"evolve", "random"}));
   verb->add_option("--candidates", o->candidates, "How many to look at")

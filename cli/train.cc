@@ -2,6 +2,7 @@
 // is.
 #include <fmt/core.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -136,10 +137,13 @@ void run(Options& o) {
   o.training.recipe = o.model.recipe;
   o.training.meter = session.meter;
   Progress bar("training", o.common.quiet || o.common.json);
-  const Training t = train_in_turns(*session.worker, std::move(networks), o.training,
-                                    [&](std::int64_t done, std::int64_t of) {
-                                      bar.show(static_cast<int>(done), static_cast<int>(of), 0, "iterations");
-                                    });
+  const auto start = std::chrono::steady_clock::now();
+  const auto progress = [&](std::int64_t done, std::int64_t of) {
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double left = done > 0 ? took * static_cast<double>(of - done) / static_cast<double>(done) : 0;
+    bar.show(static_cast<int>(done), static_cast<int>(of), left, "iterations");
+  };
+  const Training t = train_in_turns(*session.worker, std::move(networks), o.training, progress);
   const Json json = training_json(o, session, t, budget);
   if (!o.output.empty()) write_file(o.output, json.dump(1) + "\n");
   if (!o.csv.empty()) write_file(o.csv, csv_of(t));
@@ -154,7 +158,9 @@ void add_train(CLI::App& app) {
       "train", "Train networks on a data set, in turns, and tell what each took and how good it is");
   o->model.batch = 64;
   verb->add_option("MODEL", o->models, "Networks; energies are shares of the first one's")->required();
-  verb->add_option("--labels", o->labels, "Names for them in tables and files")->delimiter(',');
+  verb->add_option("--labels", o->labels, "Names for them in tables and files")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("--data", o->training.data, "Folder of IDX files on the worker's machine")->required();
   verb->add_option("-b,--batch", o->model.batch, "Batch size")->check(CLI::Range(std::int64_t{1}, kMaxWidth));
   verb->add_option("--iterations", o->training.iterations, "Iterations of each network")

@@ -147,7 +147,7 @@ class Propagation {
   }
 
   Shape encoder(std::size_t i, const Node& node) {
-    const Shape shape = in(node);
+    Shape shape = in(node);
     const std::int64_t width = in_size(node).dims.back();
     const std::int64_t inner = node.integer("feedforward");
     want_multiple(shape.back(), node.integer("heads"));
