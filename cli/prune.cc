@@ -287,8 +287,7 @@ void add_prune(CLI::App& app) {
       ->check(CLI::IsMember({"evolve", "random"}));
   verb->add_option("--candidates", o->candidates, "How many to look at")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}));
-  verb->add_option("--check", o->checks,
-                   "Train the choice beside the original and choose again, so often at most")
+  verb->add_option("--check", o->checks, "Train the choice for a moment and choose again, so often at most")
       ->check(CLI::Range(0, 100));
   verb->add_option("--epochs", o->epochs, "Epochs of the job")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}));

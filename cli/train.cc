@@ -155,7 +155,7 @@ void run(Options& o) {
 void add_train(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* verb =
-      app.add_subcommand("train", "Train networks on a data set and tell what each took and how good it is");
+      app.add_subcommand("train", "Train networks on a data set: energy, loss and accuracy of each");
   o->model.batch = 64;
   verb->add_option("MODEL", o->models, "Networks; energies are shares of the first one's")->required();
   verb->add_option("--labels", o->labels, "Names for them in tables and files")
