@@ -31,7 +31,7 @@ EvaluationResult run_evaluation(const Session& session, const Model& model, cons
   for (const ZooChoice& c : sample_networks(*model.zoo, o.samples, o.sample_seed))
     networks.push_back(build(c));
   EvaluateOptions options;
-  options.measuring = measuring_whole(session, o.model, o.profiling);
+  options.measuring = measuring_whole(session, o.model, o.profiling, o.mode);
   options.probing.measuring = measuring(session, o.model, o.profiling);
   options.methods = o.methods;
   options.mode = o.mode;

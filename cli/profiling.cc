@@ -48,7 +48,7 @@ bool quick(const Session& session, const ProfilingOptions& options) {
   return two_clocks(session) && options.target_error == 0;
 }
 
-constexpr int kTicksOfALayer = 2;
+constexpr int kTicksOfALayer = 2;    // or of anything that is replayed
 constexpr int kTicksOfANetwork = 4;  // eager training wavers with the host
 constexpr int kCheckPasses = 3;
 
@@ -123,8 +123,8 @@ ProfileOptions measuring(const Session& session, const ModelOptions& model, cons
   if (quick(session, options)) take_a_quick_look(p, kTicksOfALayer);
   p.sparse_energy = true;
   p.guide = Quantity::kTime;
-  p.guided.max_points_1d = or_else(options.points_1d, 16);
-  p.guided.max_points_2d = or_else(options.points_2d, 48);
+  p.guided.max_points_1d = or_else(options.points_1d, 32);
+  p.guided.max_points_2d = or_else(options.points_2d, 64);
   p.guided.stop_deviation = options.target_deviation > 0 ? options.target_deviation : 0.02;
   p.guided.min_points_2d = 16;
   p.guided.jump_points_1d = 4;
@@ -138,8 +138,10 @@ ProfileOptions measuring(const Session& session, const ModelOptions& model, cons
 }
 
 ProfileOptions measuring_whole(const Session& session, const ModelOptions& model,
-                               const ProfilingOptions& options) {
+                               const ProfilingOptions& options, MeasureMode mode) {
   ProfileOptions p = measuring_eagerly(session, model, options);
+  p.mode = mode;
+  if (mode == MeasureMode::kReplay && quick(session, options)) take_a_quick_look(p, kTicksOfALayer);
   if (two_clocks(session)) return p;
   p.window_s = 2 * p.window_s;
   p.budget_s = 2 * p.budget_s;
@@ -152,10 +154,10 @@ namespace {
 
 CheckOptions checking(const Session& session, const ModelOptions& m, const ProfilingOptions& options) {
   CheckOptions c;
-  c.eager = measuring_whole(session, m, options);
+  c.eager = measuring_whole(session, m, options, MeasureMode::kEager);
   c.replay = c.eager;
   if (two_clocks(session)) {
-    c.replay.mode = MeasureMode::kReplay;
+    c.replay = measuring_whole(session, m, options, MeasureMode::kReplay);
     c.passes = kCheckPasses;
   }
   return c;

@@ -27,10 +27,10 @@ void add_profiling_options(CLI::App& verb, ProfilingOptions& options);
 ProfileOptions measuring(const Session& session, const ModelOptions& model, const ProfilingOptions& options);
 ProfileOptions measuring_eagerly(const Session& session, const ModelOptions& model,
                                  const ProfilingOptions& options);
-// Whole networks, trained eagerly: longer where one measurement can settle, and in several passes
+// Whole networks: longer where one measurement can settle, and in several passes
 // (CheckOptions, EvaluateOptions) where the host drifts.
 ProfileOptions measuring_whole(const Session& session, const ModelOptions& model,
-                               const ProfilingOptions& options);
+                               const ProfilingOptions& options, MeasureMode mode);
 
 struct MethodProfile {
   std::string method;

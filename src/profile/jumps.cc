@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ampere {
 namespace {
@@ -30,13 +31,29 @@ std::optional<Channels> between_jump(Surface surface, const Domain& domain,
   std::vector<Eigen::Vector2d> at;
   at.reserve(places.size());
   for (const Channels& c : places) at.push_back(share_of(domain, c));
+  // Delaunay's: some circle through both has no third point inside. Its centre lies on their bisector, `t`
+  // from the middle, and each other point says on which side of which t.
   const auto neighbours = [&](std::size_t a, std::size_t b) {
     const Eigen::Vector2d middle = (at[a] + at[b]) / 2;
-    const double radius = (at[a] - at[b]).squaredNorm() / 4;
+    const Eigen::Vector2d along = at[b] - at[a];
+    const Eigen::Vector2d across(-along.y(), along.x());
+    double lowest = -std::numeric_limits<double>::infinity();
+    double highest = std::numeric_limits<double>::infinity();
     for (std::size_t c = 0; c < at.size(); ++c) {
-      if (c != a && c != b && (at[c] - middle).squaredNorm() < radius) return false;
+      if (c == a || c == b) continue;
+      const Eigen::Vector2d off = at[c] - middle;
+      const double side = 2 * across.dot(off);
+      const double outside = off.squaredNorm() - along.squaredNorm() / 4;
+      if (off.norm() < kCloseEnough / 2) return false;
+      if (std::abs(side) < 1e-12) {
+        if (outside < 0) return false;
+      } else if (side > 0) {
+        highest = std::min(highest, outside / side);
+      } else {
+        lowest = std::max(lowest, outside / side);
+      }
     }
-    return true;
+    return lowest <= highest;
   };
   const std::set<Channels> measured(places.begin(), places.end());
   std::optional<Channels> best;

@@ -12,10 +12,9 @@
 
 namespace ampere {
 
-// The place halfway between two neighbours whose residuals (logarithm of the value over what was expected)
-// differ by at least `least`; of all such pairs, the one that is farthest apart and differs most. Absent
-// where no pair of neighbours has a new place between them. Neighbours have no third point between them
-// (Gabriel's graph).
+// The place halfway between two neighbours (of Delaunay's triangles) whose residuals, logarithms of the value
+// over what was expected, differ by at least `least`; of all such pairs, the one that is farthest apart and
+// differs most. Absent where no such pair has a new place between them.
 std::optional<Channels> between_jump(Surface surface, const Domain& domain,
                                      const std::vector<Channels>& places, const Eigen::VectorXd& residuals,
                                      const std::set<Channels>& excluded, double least);

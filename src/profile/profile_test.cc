@@ -195,6 +195,25 @@ TEST(Jumps, HalvesTheGapBetweenNeighboursThatDiffer) {
   EXPECT_EQ(corner->out % 8, 0);
 }
 
+// A region that only one point has hit, with ordinary ones close by on one side: the other sides are looked
+// at too.
+TEST(Jumps, FollowsARegionInAllDirections) {
+  const Domain plane{{1, 400, 1}, {1, 120, 1}};
+  const auto dear = [](Channels c) { return c.in > 70 && c.in < 190 && c.out > 95; };
+  std::vector<Channels> places = {{1, 1},    {400, 120}, {1, 120},  {400, 1},  {176, 98}, {213, 112},
+                                  {101, 81}, {63, 89},   {26, 107}, {163, 63}, {5, 120},  {148, 91},
+                                  {51, 54},  {276, 58},  {313, 49}, {251, 94}};
+  for (int step = 0; step < 16; ++step) {
+    Eigen::VectorXd residuals(static_cast<Eigen::Index>(places.size()));
+    for (std::size_t i = 0; i < places.size(); ++i)
+      residuals(static_cast<Eigen::Index>(i)) = dear(places[i]) ? 1.4 : 0;
+    if (const auto next = between_jump(Surface::kInOut, plane, places, residuals, {}, 0.25))
+      places.push_back(*next);
+  }
+  const auto far_side = [&](Channels c) { return dear(c) && c.in < 120; };
+  EXPECT_GE(std::count_if(places.begin(), places.end(), far_side), 2);
+}
+
 TEST(Jumps, EndsWhereTheEdgeIsKnown) {
   const Domain line{{1, 1001, 1}, {10, 10, 1}};
   std::vector<Channels> places = {{1, 10}, {1001, 10}};
