@@ -228,10 +228,14 @@ CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network&
   ProfilingOptions exact;
   exact.target_error = 0.01;
   exact.budget_s = session.probe_mode() == MeasureMode::kReplay ? 4 : 1;
-  c.measuring = measuring_whole(session, o.model, exact);
-  c.measuring.mode = p.mode;
-  if (!o.common.quiet)
-    c.progress = [](int check) { warn(fmt::format("check {}: search, then train", check)); };
+  c.measuring = measuring_whole(session, o.model, exact, p.mode);
+  if (!o.common.quiet && !o.common.json) {
+    c.progress = [](int check, double estimated, const MeasuredShare& m) {
+      warn(
+          fmt::format("check {}: {:.1f}% of the original estimated, {:.1f}% measured, standard error {:.1f}%",
+                      check, 100 * estimated, 100 * m.share, 100 * m.error));
+    };
+  }
   return prune_checked(profile, network, o.model.batch, session.measure(), c);
 }
 

@@ -42,18 +42,21 @@ CheckedPlan prune_checked(DeviceProfile& profile, const Network& network, std::i
                           const Measure& measure, const CheckedPruneOptions& options) {
   PruneOptions prune_options = options.prune;
   std::optional<CheckedPlan> held;
-  double last = 0, budget = 0;
+  double last = 0, held_share = 0, budget = 0;
   for (int check = 1; check <= options.most_checks; ++check) {
-    if (options.progress) options.progress(check);
     CheckedPlan c{prune(profile, network, batch, prune_options), {1, 0}, check};
     if (c.plan.unchanged) return c;
     c.measured = measure_share(measure, network, c.plan.network, batch, options);
     budget = c.plan.budget / c.plan.before->energy_j.value;
     last = c.measured.share + kErrors * c.measured.error;
     const double estimated = c.plan.after->energy_j.value / c.plan.before->energy_j.value;
-    prune_options.correction = last / estimated;
-    if (last > budget) continue;
+    if (options.progress) options.progress(check, estimated, c.measured);
+    // One check is noisy: later ones share their say with those before.
+    const double shown = last / estimated;
+    prune_options.correction = check == 1 ? shown : std::sqrt(prune_options.correction * shown);
+    if (last > budget || last <= held_share) continue;
     held = c;
+    held_share = last;
     if (last >= kUsedUp * budget) break;
   }
   if (held) return *held;

@@ -9,19 +9,21 @@
 
 namespace ampere {
 
-struct CheckedPruneOptions {
-  PruneOptions prune;
-  ProfileOptions measuring;  // recipe, meter and length of each measurement
-  int turns = 4;             // of each network in one check
-  int most_checks = 4;
-  std::function<void(int check)> progress;  // before each check
-};
-
 // Measured in turns, so that a drift of the machine falls on both alike.
 struct MeasuredShare {
   double share = 0;  // of the original's energy
   double error = 0;  // its standard error
 };
+
+struct CheckedPruneOptions {
+  PruneOptions prune;
+  ProfileOptions measuring;  // recipe, meter and length of each measurement
+  int turns = 4;             // of each network in one check
+  int most_checks = 4;
+  // After each check, with the share that was estimated and the one measured.
+  std::function<void(int check, double estimated, const MeasuredShare& measured)> progress;
+};
+
 MeasuredShare measure_share(const Measure& measure, const Network& original, const Network& pruned,
                             std::int64_t batch, const CheckedPruneOptions& options);
 
