@@ -13,6 +13,8 @@ namespace {
 // Within this share of the budget nothing is gained by searching again.
 constexpr double kUsedUp = 0.96;
 constexpr double kErrors = 2;
+// Beyond what a check showed: the next choice errs in its own way.
+constexpr double kMoreRoom = 1.005;
 
 }  // namespace
 
@@ -51,9 +53,12 @@ CheckedPlan prune_checked(DeviceProfile& profile, const Network& network, std::i
     last = c.measured.share + kErrors * c.measured.error;
     const double estimated = c.plan.after->energy_j.value / c.plan.before->energy_j.value;
     if (options.progress) options.progress(check, estimated, c.measured);
-    // One check is noisy: later ones share their say with those before.
     const double shown = last / estimated;
-    prune_options.correction = check == 1 ? shown : std::sqrt(prune_options.correction * shown);
+    if (last > budget) {
+      prune_options.correction = kMoreRoom * std::max(prune_options.correction, shown);
+    } else {  // one check is noisy, so room is given back by half
+      prune_options.correction = std::sqrt(prune_options.correction * shown);
+    }
     if (last > budget || last <= held_share) continue;
     held = c;
     held_share = last;
