@@ -9,6 +9,7 @@
 #include "meter/calibrate.h"
 #include "meter/cpu_model_meter.h"
 #include "meter/open.h"
+#include "progress.h"
 #include "text.h"
 
 namespace ampere {
@@ -32,7 +33,7 @@ WindowOptions calibration() {
 
 }  // namespace
 
-void run_calibrate(const std::string& name, bool json) {
+void run_calibrate(const std::string& name, const CommonOptions& options) {
   const std::unique_ptr<Meter> real = open_meter(name);
   const MeterInfo& info = real->info();
   if (info.scope == "gpu")
@@ -41,10 +42,13 @@ void run_calibrate(const std::string& name, bool json) {
   const Work burn = [](std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) burn_once();
   };
-  const Watts found = calibrate_cpu_watts(*real, *cpu, burn, calibration());
+  const Watts found = [&] {
+    const Countdown bar("calibrating", calibration().budget.value(), options.quiet || options.json);
+    return calibrate_cpu_watts(*real, *cpu, burn, calibration());
+  }();
   const Watts rounded(std::round(found.value() * 100) / 100);
   make_cpu_model_meter(rounded);  // throws where the variable would be refused
-  if (json) {
+  if (options.json) {
     print_json({{"schema_version", kOutputSchemaVersion},
                 {"meter", info.name},
                 {"scope", info.scope},

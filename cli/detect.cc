@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "calibrate.h"
 #include "common.h"
+#include "progress.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -76,7 +77,11 @@ void print_why(const Json& meters, const std::string& preferred) {
 
 void run_detect(const CommonOptions& options) {
   WorkerClient worker(worker_options(options));
-  Json found = detect_with_characters(worker);
+  Json found = [&] {
+    // Every usable meter is watched for two seconds or so; how many there are shows afterwards.
+    const Countdown bar("watching meters", 6, options.quiet || options.json);
+    return detect_with_characters(worker);
+  }();
   if (options.json) {
     found["schema_version"] = kOutputSchemaVersion;
     print_json(found);
@@ -103,7 +108,7 @@ void add_detect(CLI::App& app) {
   add_output_options(*verb, *options);
   add_worker_options(*verb, *options);
   verb->callback([options, calibrate] {
-    calibrate->empty() ? run_detect(*options) : run_calibrate(*calibrate, options->json);
+    calibrate->empty() ? run_detect(*options) : run_calibrate(*calibrate, *options);
   });
 }
 

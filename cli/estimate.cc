@@ -2,14 +2,17 @@
 // probe.
 #include <fmt/core.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 
 #include "base/error.h"
+#include "base/quantity_text.h"
 #include "estimate/probe.h"
 #include "profile_command.h"
 #include "profiling.h"
 #include "progress.h"
+#include "schedule/admission.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -26,6 +29,8 @@ struct Options {
   bool probe = false;
   bool exact = false;
   std::string mode = "eager";
+  std::string battery;  // empty: not asked
+  std::string risk = "5%";
 
   bool probes() const { return probe || exact; }
   MeasureMode training() const { return mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager; }
@@ -38,9 +43,7 @@ struct Job {
 
 Job job_of(const Options& o) {
   if (o.samples == 0) return {};
-  const std::int64_t whole_batches = (o.samples + o.model.batch - 1) / o.model.batch;
-  const auto per_epoch = static_cast<double>(whole_batches);
-  return {per_epoch, per_epoch * static_cast<double>(o.epochs)};
+  return {iterations_of(o.samples, o.model.batch, 1), iterations_of(o.samples, o.model.batch, o.epochs)};
 }
 
 // What the same network would cost with the framework's kernel tuning, where that was profiled too.
@@ -65,6 +68,8 @@ struct Answer {
   std::optional<Estimate> tuned;
   std::optional<ProbeSummary> probed;
   Job job;
+  double risk = 0;
+  std::optional<Admission> battery;
 };
 
 void print_json_estimate(const Options& o, const Model& model, const Answer& a) {
@@ -109,6 +114,14 @@ void print_json_estimate(const Options& o, const Model& model, const Answer& a) 
     out["epoch"] = scope(job.iterations_per_epoch);
     out["job"] = scope(job.iterations);
   }
+  if (a.battery) {
+    out["battery"] = {{"energy_j", a.battery->available_j},
+                      {"needed_j", a.battery->needed_j},
+                      {"margin_j", a.battery->margin_j},
+                      {"probability", a.battery->probability},
+                      {"risk", a.risk},
+                      {"fits", a.battery->fits}};
+  }
   out["composition"] = {{"factor", e.composition_factor}, {"networks", e.composition_networks}};
   out["fixed"] = {{"energy_j", e.fixed_energy_j}, {"time_s", e.fixed_time_s}};
   out["layers"] = Json::array();
@@ -129,6 +142,22 @@ void print_json_estimate(const Options& o, const Model& model, const Answer& a) 
 }
 
 void say(const std::string& text) { fmt::print("{}", wrapped(text, 2, terminal_width())); }
+
+// Shares near 0 and 1 keep the digits that tell them apart from those.
+std::string probability_text(double p) {
+  if (p > 0.9995) return "over 99.9%";
+  if (p < 0.0005) return "under 0.1%";
+  return fmt::format("{:.1f}%", 100 * p);
+}
+
+void print_battery(const Options& o, const Answer& a) {
+  const Admission& b = *a.battery;
+  say(fmt::format(
+      "battery of {}: the job {}. It ends before the battery does with probability {}; at a risk of {} "
+      "it needs {}, {} {} than there is",
+      o.battery, b.fits ? "fits" : "does not fit", probability_text(b.probability), percent_text(a.risk),
+      joules_text(b.needed_j), joules_text(std::abs(b.margin_j)), b.fits ? "less" : "more"));
+}
 
 // What the user could change, told by where the time goes.
 void print_advice(const Answer& a) {
@@ -197,6 +226,7 @@ void print_text(const Options& o, const Model& model, const Answer& a) {
   }
   print(total);
   fmt::print("\n");
+  if (a.battery) print_battery(o, a);
   print_advice(a);
   if (a.probed) {
     say(fmt::format("probed {} of its {} layers in {} ({} were known); they are kept", a.probed->measured,
@@ -224,7 +254,7 @@ std::optional<ProbeSummary> probe(const Options& o, const Session& session, cons
   ProbeOptions options;
   options.measuring = measuring(session, o.model, {});
   options.energy = o.exact;
-  options.progress = [&](int done, int of) { bar.show(done, of, 0, "layers"); };
+  options.progress = [&](int done, int of) { bar.show(done, of, "layers"); };
   return probe_layers(profile, parse_layers(network, o.model.batch), session.measure(), options);
 }
 
@@ -249,6 +279,13 @@ void run(const Options& o) {
   if (o.probes() && !o.common.device.empty())
     throw bad_input("--probe measures on the worker's device; leave --device away");
   Answer a;
+  std::optional<Joules> battery;
+  if (!o.battery.empty()) {
+    battery = parse_energy(o.battery, "--battery");
+    a.risk = parse_fraction(o.risk, "--risk", 1e-4, 0.5);
+    if (o.samples == 0)
+      throw bad_input("--battery is about a whole job; say how long it is: --samples N --epochs N");
+  }
   const std::optional<Session> session = session_to_probe(o);
   if (session) a.probed = probe(o, *session, model.network);
   Store store(o.common.store);
@@ -271,7 +308,9 @@ void run(const Options& o) {
     throw bad_input("a CPU has nothing to replay; leave --mode away");
   a.tuned = with_autotune(o, store, a.device, model.network);
   a.job = job_of(o);
+  if (battery) a.battery = admit(job_cost(a.estimate, a.job.iterations).energy_j, battery->value(), a.risk);
   o.common.json ? print_json_estimate(o, model, a) : print_text(o, model, a);
+  if (a.battery && !a.battery->fits) throw CLI::RuntimeError(exit_code(ErrorKind::kOverBudget));
 }
 
 }  // namespace
@@ -290,6 +329,9 @@ void add_estimate(CLI::App& app) {
   verb->add_flag("--exact", o->exact, "The same with their energy: half a second each, no profile needed");
   verb->add_option("--mode", o->mode, "How it will be trained: eager, or replay (steps captured in a graph)")
       ->check(CLI::IsMember({"eager", "replay"}));
+  verb->add_option("--battery", o->battery,
+                   "15Wh, 40kJ, 5000mAh@3.85V: does the job fit? Exit code 4 if not");
+  verb->add_option("--risk", o->risk, "How often it may fail to, with --battery: 0.01% to 50%");
   verb->add_flag("--all", o->all_layers, "Show all layers of deep networks");
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);

@@ -63,7 +63,11 @@ int main(int argc, char** argv) {
   ampere::add_additivity(app);
   ampere::add_prune(app);
   ampere::add_train(app);
+  ampere::add_schedule(app);
+  ampere::add_report(app);
   ampere::add_store(app);
+  ampere::add_completion(app);
+  ampere::add_man(app);
   try {
     app.parse(static_cast<int>(ours.size()), ours.data());
     if (std::fflush(stdout) != 0) return failed("standard output cannot be written; is the disk full?", 1);

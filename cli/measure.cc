@@ -9,6 +9,7 @@
 #include "common.h"
 #include "meter/open.h"
 #include "network/shape.h"
+#include "progress.h"
 #include "repeats.h"
 #include "run_command.h"
 #include "text.h"
@@ -120,6 +121,12 @@ void refuse_unsettled(const Options& o, const Repeats& repeats) {
                           percent_text(o.target_error), duration_text(o.seconds)));
 }
 
+// The worker says nothing while it trains, so the bar goes by the clock: at most, --seconds for each.
+Repeats measured(const Options& o, WorkerClient& worker, const MeasureRequest& request) {
+  const Countdown bar("training", o.seconds * o.repeat, o.common.quiet || o.common.json);
+  return measure_repeatedly([&] { return worker.measure(request); }, o.repeat);
+}
+
 void run(const Options& o) {
   const Model model = load_model(o.model.model);
   infer_shapes(model.network, o.model.batch);
@@ -133,7 +140,7 @@ void run(const Options& o) {
   request.budget_s = o.seconds;
   request.target_error = o.target_error;
   request.min_windows = o.windows;
-  const Repeats repeats = measure_repeatedly([&] { return worker.measure(request); }, o.repeat);
+  const Repeats repeats = measured(o, worker, request);
   if (o.common.json) {
     print_json(repeats_json(o, model.network, repeats));
   } else {

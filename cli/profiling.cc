@@ -123,11 +123,13 @@ ProfileOptions measuring(const Session& session, const ModelOptions& model, cons
   if (quick(session, options)) take_a_quick_look(p, kTicksOfALayer);
   p.sparse_energy = true;
   p.guide = Quantity::kTime;
-  p.guided.max_points_1d = or_else(options.points_1d, 32);
+  p.guided.max_points_1d = or_else(options.points_1d, 48);
   p.guided.max_points_2d = or_else(options.points_2d, 64);
   p.guided.stop_deviation = options.target_deviation > 0 ? options.target_deviation : 0.02;
-  p.guided.min_points_2d = 16;
-  p.guided.jump_points_1d = 4;
+  // Times are cheap, and a line of points may look smooth where kernels like multiples of 16.
+  p.guided.min_points_1d = p.guided.max_points_1d;
+  p.guided.min_points_2d = std::min(32, p.guided.max_points_2d);
+  p.guided.jump_points_1d = 8;
   p.guided.jump_points_2d = 16;
   p.guided_energy = p.guided;
   p.guided_energy.min_points_1d = 6;
@@ -215,9 +217,9 @@ MethodProfile profile_method(const Session& session, DeviceProfile& profile, con
     };
   }
   MethodProfile result{method.name, run_profile(profile, plans, session.measure(), p), 0, 0, 0};
-  while (check.measure_next()) {
-    bar.show(check.trainings_done(), check.trainings(), 0, "whole networks");
-  }
+  Progress whole(fmt::format("profiling {}", method.name), quiet);
+  while (check.measure_next()) whole.show(check.trainings_done(), check.trainings(), "whole networks");
+  whole.clear();
   check.learn();
   result.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   remember_effort(profile, family_of(model.network, m.batch), check.trainings_measured(), result);

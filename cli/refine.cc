@@ -32,7 +32,7 @@ Refinement refine(const Session& session, DeviceProfile& profile, const Model& m
   ProbeOptions probing;
   probing.measuring = measuring(session, m, options);
   probing.enough = enough;
-  probing.progress = [&](int done, int of) { bar.show(done, of, 0, "layers at their own channels"); };
+  probing.progress = [&](int done, int of) { bar.show(done, of, "layers at their own channels"); };
   for (const bool energy : {false, true}) {
     if (enough()) break;
     probing.energy = energy;

@@ -14,6 +14,7 @@ namespace ampere {
 namespace {
 
 constexpr int kUsualWidth = 100;
+constexpr int kNarrowest = 40;
 
 // Three significant digits with an SI prefix between nano and giga.
 std::string scaled(double value, const char* unit) {
@@ -106,7 +107,13 @@ std::string wrapped(const std::string& text, std::size_t indent, int width) {
 int terminal_width() {
   winsize size{};
   if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    return std::max<int>(40, size.ws_col);
+    return std::max<int>(kNarrowest, size.ws_col);
+  }
+  // Where a pager or a script knows the width and we cannot.
+  if (const char* columns = std::getenv("COLUMNS"); columns && *columns) {
+    char* end = nullptr;
+    const long width = std::strtol(columns, &end, 10);
+    if (*end == '\0' && width > 0) return static_cast<int>(std::clamp<long>(width, kNarrowest, 10000));
   }
   return kUsualWidth;
 }

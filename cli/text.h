@@ -22,7 +22,7 @@ std::string duration_text(double seconds);
 // The text in lines of at most `width` characters, all but the first indented, each ended.
 std::string wrapped(const std::string& text, std::size_t indent, int width);
 
-// Columns of the terminal that standard output goes to; 100 when it is not one.
+// Columns of the terminal that standard output goes to; when it is not one, $COLUMNS, else 100.
 int terminal_width();
 
 // First row is the header. Columns named in `right` are aligned right. When the table is too wide, the

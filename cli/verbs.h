@@ -18,6 +18,10 @@ void add_evaluate(CLI::App& app);
 void add_additivity(CLI::App& app);
 void add_prune(CLI::App& app);
 void add_train(CLI::App& app);
+void add_schedule(CLI::App& app);
+void add_report(CLI::App& app);
 void add_store(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_man(CLI::App& app);
 
 }  // namespace ampere

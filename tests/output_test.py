@@ -15,16 +15,20 @@ import termios
 import support
 from support import AmpereTest, DATA, QUICK, scripted
 
-VERBS = ["", "detect", "models", "layers", "profile", "estimate", "measure", "evaluate", "additivity", "prune", "train", "store", "store list",
-         "store show"]
+VERBS = ["", "detect", "models", "layers", "profile", "estimate", "measure", "evaluate", "additivity", "prune", "train", "schedule", "report",
+         "store", "store list", "store show", "completion", "man"]
 # What prints tables.
 TABLES = [["models"], ["models", "--ops"], ["layers", "lenet5"], ["layers", "transformer", "--batch", "8"],
           ["layers", "resnet152"], ["layers", DATA / "branches.json"], ["store", "list"], ["store", "show"],
           ["estimate", "lenet5", "--batch", "10"], ["estimate", "lenet5", "--batch", "10", "--samples", "60000"],
           ["profile", "lenet5", "--batch", "10", *QUICK], ["evaluate", "lenet5", "--batch", "10", "--samples", "3", *QUICK],
-          ["additivity", "--layers", "3", "--phases"], ["detect"],
+          ["additivity", "--layers", "3", "--phases"], ["schedule", DATA / "jobs.json"], ["detect"],
           ["prune", "lenet5", "--batch", "10", "--budget", "50%", "--risk", "5%", "--candidates", "2000"],
           ["prune", "resnet18-cifar", "--by", "flops", "--budget", "50%", "--candidates", "500"]]
+# What takes longer than two seconds on a real device.
+LONG = [["profile", "lenet5", "--batch", "10", *QUICK], ["evaluate", "lenet5", "--batch", "10", "--samples", "3", *QUICK],
+        ["additivity", "--layers", "3"], ["estimate", "lenet5", "--batch", "10", "--exact"],
+        ["profile", "lenet5", "--batch", "11", "--target", "5%", *QUICK], ["report", "--figures", "figures"]]
 
 
 class Help(AmpereTest):
@@ -50,11 +54,11 @@ class Help(AmpereTest):
 
 
 class Terminal(AmpereTest):
-    def on_terminal(self, columns, *arguments):
+    def on_terminal(self, columns, *arguments, **env):
         """What a terminal of this width is sent."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        process = subprocess.Popen(self.command(*arguments), env=self.environment(AMPERE_WORKER=scripted(), TERM="xterm"),
+        process = subprocess.Popen(self.command(*arguments), env=self.environment(**{"AMPERE_WORKER": scripted(), "TERM": "xterm", **env}),
                                    stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, cwd=self.folder)
         os.close(theirs)
         text = b""
@@ -89,6 +93,39 @@ class Terminal(AmpereTest):
                             self.assertLessEqual(len(line), columns, f"line {number}: {line}")
                     if columns > 100:  # narrow terminals get paragraphs where no table fits
                         self.assertGreaterEqual(tables, 1, text)
+
+    def test_columns_count_where_there_is_no_terminal(self):
+        self.output_of("profile", "lenet5", "--batch", "10", "-q", *QUICK, "--worker", scripted())
+        for columns in (60, 120):
+            for arguments in TABLES:
+                with self.subTest(" ".join(map(str, arguments)), columns=columns):
+                    text = self.output_of(*arguments, env={"AMPERE_WORKER": scripted(), "COLUMNS": str(columns)})
+                    for line in text.splitlines():
+                        if re.search(r"  |--", line):
+                            self.assertLessEqual(len(line), columns, line)
+        self.assertEqual(self.output_of("models", env={"COLUMNS": "wide"}), self.output_of("models"))
+
+    def test_long_work_tells_how_long_it_will_take(self):
+        for arguments in LONG:
+            with self.subTest(" ".join(arguments)):
+                text = self.on_terminal(100, *arguments, AMPERE_WORKER=scripted("slow"))
+                self.assertRegex(text, r"\[#*\.*\] \d+/\d+  (\d+ min )?\d+ s left")
+                self.assertTrue("\r\x1b[K" in text)
+                quiet = self.on_terminal(100, *arguments, "--quiet", AMPERE_WORKER=scripted("slow"))
+                self.assertNotRegex(quiet, r"left|\x1b")
+
+    def test_one_long_step_tells_too(self):
+        for arguments in (["measure", "lenet5", "--repeat", "2"], ["detect"]):
+            with self.subTest(" ".join(arguments)):
+                worker = f"sleep 2.7; {scripted()}"
+                self.assertRegex(self.on_terminal(100, *arguments, AMPERE_WORKER=worker), r"\] \d/\d+  \d+ s left")
+                self.assertNotIn("left", self.on_terminal(100, *arguments, "-q", AMPERE_WORKER=worker))
+
+    def test_no_escape_sequences_where_they_are_not_wanted(self):
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            for arguments in [LONG[0], LONG[1], *TABLES[:2], TABLES[8]]:
+                with self.subTest(" ".join(map(str, arguments)), **env):
+                    self.assertNotIn("\x1b", self.on_terminal(100, *arguments, **env))
 
     def test_piped_output_has_no_control_characters(self):
         self.output_of("profile", "lenet5", "--batch", "10", *QUICK, "--worker", scripted())

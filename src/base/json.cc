@@ -29,7 +29,8 @@ Json parse_json(const std::string& text, const std::string& what) {
     return Json::parse(text, bounded);
   } catch (const Json::exception& e) {
     std::string why = e.what();
-    if (auto at = why.find("parse error"); at != std::string::npos) why = why.substr(at);
+    // Without the library's own name for it, "[json.exception.parse_error.101] ".
+    if (auto at = why.find("] "); why.front() == '[' && at != std::string::npos) why = why.substr(at + 2);
     // It quotes what it read last, which need not be text at all.
     std::replace_if(
         why.begin(), why.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');

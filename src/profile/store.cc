@@ -238,6 +238,15 @@ std::optional<Json> Store::fact(const std::string& device, const std::string& re
   return parse_json(s.text(0), path() + ": fact " + name);
 }
 
+std::vector<StoredFact> Store::facts(const std::string& device) const {
+  Statement s(impl_->db, impl_->path,
+              "SELECT recipe, name, value FROM fact WHERE device = ? ORDER BY recipe, name");
+  s.bind(device);
+  std::vector<StoredFact> out;
+  while (s.step()) out.push_back({s.text(0), s.text(1), parse_json(s.text(2), path() + ": fact")});
+  return out;
+}
+
 std::string default_store_path() {
   if (const char* path = std::getenv("AMPERE_STORE"); path && *path) return path;
   if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data)

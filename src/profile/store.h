@@ -28,6 +28,12 @@ struct StoredPoint {
   std::string measured_at;  // UTC, ISO 8601
 };
 
+struct StoredFact {
+  std::string recipe;
+  std::string name;
+  Json value;
+};
+
 struct SurfaceCount {
   std::string recipe;
   std::string surface;
@@ -59,6 +65,8 @@ class Store {
                 const Json& value);
   std::optional<Json> fact(const std::string& device, const std::string& recipe,
                            const std::string& name) const;
+  // All of a device, by recipe and name.
+  std::vector<StoredFact> facts(const std::string& device) const;
 
   const std::string& path() const;
 

@@ -1,0 +1,140 @@
+// ampere report: what is known about a device, and every result, as one page or as figures for papers.
+#include "report/report.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "common.h"
+#include "progress.h"
+#include "report/figure_files.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace ampere {
+namespace {
+
+// Mostly it is done before a bar is worth reading.
+constexpr std::chrono::seconds kPatience(1);
+
+struct Options {
+  CommonOptions common;
+  ModelOptions model;  // its `model` is not used
+  std::vector<std::string> models;
+  std::vector<std::string> results;
+  std::string method = "split";
+  std::string output = "report.html";
+  std::string figures;
+  std::string title = "AMPERE report";
+  int width = 900;
+};
+
+std::vector<KnownNetwork> networks_of(const Options& o) {
+  std::vector<KnownNetwork> networks;
+  for (const std::string& name : o.models) {
+    Network network = load_model(name).network;
+    parse_layers(network, o.model.batch);  // told before anything is written
+    networks.push_back({std::move(network), o.model.batch, o.model.recipe.word()});
+  }
+  return networks;
+}
+
+int write_figures(const Options& o, const Json& data) {
+  Progress bar("drawing", o.common.quiet || o.common.json, kPatience);
+  int count = 0;
+  draw_figures(data, o.width, [&](int done, int of, const FigureFile& figure) {
+    bar.show(done, of, figure.name);
+    write_file(o.figures + "/" + figure.name + ".svg", figure.svg + "\n");
+    write_file(o.figures + "/" + figure.name + ".csv", figure.csv);
+    ++count;
+  });
+  return count;
+}
+
+Json data_of(const Options& o, const Results& results) {
+  ReportOptions options;
+  options.title = o.title;
+  options.version = AMPERE_VERSION;
+  options.method = find_method(o.method).name;
+  options.networks = networks_of(o);
+  Progress bar("reading surfaces", o.common.quiet || o.common.json, kPatience);
+  options.progress = [&](int done, int of, const std::string& what) { bar.show(done, of, what); };
+  const bool any_results =
+      !results.evaluations.empty() || !results.additivity.empty() || !results.curves.empty();
+  // A report of results alone needs no store, and does not make one.
+  std::optional<Store> store;
+  std::optional<StoredDevice> device;
+  if (std::filesystem::exists(o.common.store)) store.emplace(o.common.store);
+  if (store && (!o.common.device.empty() || latest_device(*store)))
+    device = choose_device(*store, o.common.device);
+  if (!device && (!any_results || !o.models.empty() || !o.common.device.empty())) {
+    throw Error(ErrorKind::kNotProfiled, o.common.store +
+                                             ": no device was profiled yet; run: ampere profile "
+                                             "MODEL --batch N, or name results with --results");
+  }
+  return report_data(store ? &*store : nullptr, device ? &*device : nullptr, results, options);
+}
+
+void run(const Options& o) {
+  require_writable(o.output);
+  std::error_code failed;
+  if (!o.figures.empty()) std::filesystem::create_directories(o.figures, failed);
+  if (failed)
+    throw bad_input(o.figures + ": cannot be made (" + failed.message() + "); name another with --figures");
+  const Results results = read_results(o.results);
+  const Json data = data_of(o, results);
+  const std::string page = report_page(data);
+  write_file(o.output, page);
+  const int figures = o.figures.empty() ? 0 : write_figures(o, data);
+  if (o.common.json) {
+    Json out = {{"schema_version", kOutputSchemaVersion},
+                {"report", o.output},
+                {"bytes", page.size()},
+                {"device", data["device"]},
+                {"estimates", data["estimates"].size()},
+                {"surfaces", data["surfaces"].size()},
+                {"evaluations", data["evaluations"].size()},
+                {"additivity", data["additivity"].size()},
+                {"curves", data["curves"].size()},
+                {"figures", figures}};
+    print_json(out);
+    return;
+  }
+  fmt::print(
+      "{}", wrapped(fmt::format(
+                        "{}: {} networks estimated, {} surfaces, {} evaluations, {} kB; open it in a browser",
+                        o.output, data["estimates"].size(), data["surfaces"].size(),
+                        data["evaluations"].size(), page.size() / 1000),
+                    2, terminal_width()));
+  if (figures > 0) fmt::print("{}: {} figures as SVG, each with its numbers as CSV\n", o.figures, figures);
+  for (const std::string& file : results.ignored) warn(file + ": not a result that a report shows; left out");
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("report", "One page to look at: device, layers, accuracy; figures for papers");
+  verb->add_option("MODEL", o->models, "Networks to estimate; without, those that were profiled");
+  verb->add_option("-b,--batch", o->model.batch, "Batch size of MODEL")
+      ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
+  verb->add_option("--method", o->method, "split, paper or neuralpower");
+  verb->add_option("--results", o->results,
+                   "Files or folders of JSON that evaluate, additivity, detect ... wrote");
+  verb->add_option("-o,--output", o->output, "The page to write [report.html]");
+  verb->add_option("--figures", o->figures, "Folder for the figures as SVG, with their numbers as CSV");
+  verb->add_option("--figure-width", o->width, "Width of those figures in pixels [900]")
+      ->check(CLI::Range(300, 4000));
+  verb->add_option("--title", o->title, "Heading of the page");
+  add_recipe_options(*verb, o->model);
+  add_store_options(*verb, o->common);
+  add_device_option(*verb, o->common);
+  add_output_options(*verb, o->common);
+  verb->callback([o] { run(*o); });
+}
+
+}  // namespace ampere

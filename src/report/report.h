@@ -1,0 +1,31 @@
+// A report: everything known about a device and every result, as one page that needs nothing else.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "profile/store.h"
+#include "report/known_plans.h"
+#include "report/results.h"
+
+namespace ampere {
+
+struct ReportOptions {
+  std::string title = "AMPERE report";
+  std::string version;  // of this program
+  // Networks to estimate; empty: those that were trained as a whole after profiling.
+  std::vector<KnownNetwork> networks;
+  std::string method = "split";
+  std::function<void(int done, int of, const std::string& what)> progress;
+};
+
+// All that figures and tables show. `device` is absent where there are only results. Throws
+// Error{kNotProfiled} when a network of the options cannot be estimated.
+Json report_data(Store* store, const StoredDevice* device, const Results& results,
+                 const ReportOptions& options);
+
+// One HTML file with data, figures and the program that draws them. What comes from files is never markup.
+std::string report_page(const Json& data);
+
+}  // namespace ampere

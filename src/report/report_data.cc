@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "estimate/estimate.h"
+#include "report/numbers.h"
+#include "report/report.h"
+#include "report/surface_data.h"
+
+namespace ampere {
+namespace {
+
+Json interval_json(const Interval& i) {
+  return {short_number(i.value), short_number(i.low), short_number(i.high)};
+}
+
+Json device_card(const Store& store, const StoredDevice& device, const Results& results) {
+  Json card = device.fingerprint;
+  card["id"] = device.id;
+  card["last_used"] = device.last_used;
+  const auto surfaces = store.surfaces(device.id);
+  int points = 0;
+  std::set<std::string> recipes;
+  for (const SurfaceCount& s : surfaces) {
+    points += s.points;
+    recipes.insert(s.recipe);
+  }
+  card["points"] = points;
+  card["recipes"] = recipes;
+  for (const StoredFact& fact : store.facts(device.id)) {
+    if (fact.name != "idle") continue;
+    card["idle_power_w"] = short_number(JsonReader(fact.value, "idle").number("power_w"));
+  }
+  for (const SurfaceCount& s : surfaces) {
+    if (s.surface == kEmptyKey || card.contains("modelled")) continue;
+    const auto seen = store.points(device.id, s.recipe, s.surface);
+    card["modelled"] = seen.front().measurement.modelled;
+  }
+  // What ampere detect said of this very device and meter.
+  for (const Json& found : results.detected) {
+    const bool same = found["device"].value("name", "") == device.fingerprint.value("name", "") &&
+                      found["device"].value("driver", "") == device.fingerprint.value("driver", "");
+    for (const Json& meter : found["meters"]) {
+      if (!same || meter["name"] != device.fingerprint.value("meter", "")) continue;
+      for (const char* key : {"scope", "description", "tick_s", "read_s", "resolution_j"})
+        card[key] = meter[key];
+      if (!card.contains("idle_power_w")) card["idle_power_w"] = meter["idle_power_w"];
+    }
+  }
+  return card;
+}
+
+Json estimate_json(const Estimate& e, const KnownNetwork& n) {
+  Json layers = Json::array();
+  for (const LayerEstimate& l : e.layers) {
+    layers.push_back({{"name", l.name},
+                      {"role", to_word(l.role)},
+                      {"kind", l.kind},
+                      {"in", l.channels.in},
+                      {"out", l.channels.out},
+                      {"energy_j", interval_json(l.energy_j)},
+                      {"time_s", interval_json(l.time_s)},
+                      {"extrapolated", l.extrapolated}});
+  }
+  Json out = {{"model", n.network.name()},
+              {"batch", n.batch},
+              {"recipe", n.recipe},
+              {"method", e.method},
+              {"modelled", e.modelled},
+              {"regime", to_word(e.regime)},
+              {"energy_j", interval_json(e.energy_j)},
+              {"time_s", interval_json(e.time_s)},
+              {"fixed_energy_j", short_number(e.fixed_energy_j)},
+              {"fixed_time_s", short_number(e.fixed_time_s)},
+              {"composition_networks", e.composition_networks},
+              {"layers", layers}};
+  if (e.regime != Regime::kSingle) {
+    out["device_time_s"] = short_number(e.device_time_s);
+    out["host_time_s"] = short_number(e.host_time_s);
+    out["idle_power_w"] = short_number(e.idle_power_w);
+  }
+  return out;
+}
+
+// Networks that were asked for must be known; those that are merely there are left out when they are not.
+Json estimates(Store& store, const std::string& device, const std::vector<KnownNetwork>& networks,
+               const std::string& method, bool required) {
+  Json out = Json::array();
+  for (const KnownNetwork& n : networks) {
+    DeviceProfile profile(store, device, n.recipe);
+    try {
+      out.push_back(estimate_json(estimate_network(profile, find_method(method), n.network, n.batch), n));
+    } catch (const Error& e) {
+      if (required || e.kind() != ErrorKind::kNotProfiled) throw;
+    }
+  }
+  return out;
+}
+
+Json profiling_efforts(const Store& store, const StoredDevice& device) {
+  Json out = Json::array();
+  const std::string prefix = "profiling/";
+  for (const StoredFact& fact : store.facts(device.id)) {
+    if (fact.name.rfind(prefix, 0) != 0) continue;
+    const std::string rest = fact.name.substr(prefix.size());  // "split/cnn5@b10"
+    const auto slash = rest.find('/');
+    const JsonReader r(fact.value, fact.name);
+    out.push_back({{"method", rest.substr(0, slash)},
+                   {"family", slash == std::string::npos ? "" : rest.substr(slash + 1)},
+                   {"recipe", fact.recipe},
+                   {"device", device.fingerprint.value("name", "")},
+                   {"points", r.integer("points")},
+                   {"time_s", short_number(r.number("time_s"))},
+                   {"fitting_time_s", short_number(r.number("fitting_time_s"))}});
+  }
+  return out;
+}
+
+void add_device(Json& data, Store& store, const StoredDevice& device, const Results& results,
+                const ReportOptions& options) {
+  data["device"] = device_card(store, device, results);
+  std::vector<KnownNetwork> networks = whole_networks(store, device.id);
+  data["estimates"] = options.networks.empty()
+                          ? estimates(store, device.id, networks, options.method, false)
+                          : estimates(store, device.id, options.networks, options.method, true);
+  data["profiling"] = profiling_efforts(store, device);
+  networks.insert(networks.end(), options.networks.begin(), options.networks.end());
+  const KnownSurfaces known = known_surfaces(store, device.id, networks);
+  std::map<std::string, DeviceProfile> profiles;
+  int done = 0;
+  for (const KnownSurface& s : known.surfaces) {
+    if (options.progress) options.progress(done++, static_cast<int>(known.surfaces.size()), s.plan.key);
+    auto [it, fresh] = profiles.try_emplace(s.recipe, store, device.id, s.recipe);
+    if (fresh) {
+      it->second.add_plans(known.plans);
+      // The surface is to be seen as it was fitted; what was probed since shows how right it is.
+      it->second.use_probes(Probes::kNone);
+    }
+    if (it->second.has(s.plan.key)) data["surfaces"].push_back(surface_data(it->second, s));
+  }
+  data["unknown_surfaces"] = known.unknown;
+}
+
+}  // namespace
+
+Json report_data(Store* store, const StoredDevice* device, const Results& results,
+                 const ReportOptions& options) {
+  Json data = {{"schema_version", 1},
+               {"title", options.title},
+               {"version", options.version},
+               {"generated_at", utc_now()},
+               {"device", nullptr},
+               {"estimates", Json::array()},
+               {"profiling", Json::array()},
+               {"surfaces", Json::array()},
+               {"unknown_surfaces", Json::array()},
+               {"evaluations", results.evaluations},
+               {"additivity", results.additivity},
+               {"curves", results.curves}};
+  if (store && device) add_device(data, *store, *device, results, options);
+  return data;
+}
+
+}  // namespace ampere

@@ -1,0 +1,41 @@
+// Draws figures as SVG without a browser.
+function setTimeout() { return 0; }
+function clearTimeout() {}
+var ampereDrawing = {data: null, figures: [], todo: [], names: {}};
+// How many files there will be.
+function ampereRead(text) {
+  'use strict';
+  ampere.still = true;
+  ampereDrawing.data = JSON.parse(text);
+  ampereDrawing.figures = ampere.figures(ampereDrawing.data);
+  ampereDrawing.figures.forEach(function (figure) {
+    ampere.exports(figure).forEach(function (choice) {
+      // Long names are cut, and may then be equal.
+      var wanted = figure.file(choice), name = wanted;
+      for (var i = 2; ampereDrawing.names['$' + name]; ++i) name = wanted + '-' + i;
+      ampereDrawing.names['$' + name] = true;
+      ampereDrawing.todo.push({figure: figure, choice: choice, name: name});
+    });
+  });
+  return ampereDrawing.todo.length;
+}
+function ampereName(index) { return ampereDrawing.todo[index].name; }
+function ampereSvg(index, width) {
+  'use strict';
+  var one = ampereDrawing.todo[index];
+  var chart = echarts.init(null, null, {renderer: 'svg', ssr: true, width: width, height: one.figure.height(one.choice, width)});
+  var theme = ampere.THEMES.light;
+  var option = one.figure.option(one.choice, theme, width);
+  option.backgroundColor = '#ffffff';
+  option.textStyle.fontFamily = 'Helvetica, Arial, sans-serif';
+  option.aria = {enabled: false};
+  chart.setOption(option);
+  var svg = chart.renderToSVGString();
+  chart.dispose();
+  return svg;
+}
+function ampereCsv(index) {
+  'use strict';
+  var one = ampereDrawing.todo[index];
+  return ampere.csv(one.figure.rows(one.choice));
+}
