@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/quantity_text.h"
 #include "estimate/probe.h"
+#include "profile_command.h"
 #include "profiling.h"
 #include "progress.h"
-#include "protocol/process.h"
 #include "schedule/admission.h"
 #include "text.h"
 #include "verbs.h"
@@ -44,24 +44,6 @@ struct Job {
 Job job_of(const Options& o) {
   if (o.samples == 0) return {};
   return {iterations_of(o.samples, o.model.batch, 1), iterations_of(o.samples, o.model.batch, o.epochs)};
-}
-
-// The command that measures what this estimate lacks: with the same recipe, into the same store.
-std::string profile_command(const Options& o) {
-  auto word = [](const std::string& text) {
-    return text.find_first_of(" \t\"'\\$&|;()<>*?`#~") == std::string::npos ? text : shell_quoted(text);
-  };
-  const Recipe& r = o.model.recipe;
-  const Recipe usual;
-  std::string command = fmt::format("ampere profile {} --batch {}", word(o.model.model), o.model.batch);
-  if (o.method != "split") command += " --method " + o.method;
-  if (r.optimizer != usual.optimizer) command += " --optimizer " + r.optimizer;
-  if (r.precision != usual.precision) command += " --precision " + r.precision;
-  if (r.autotune) command += " --autotune on";
-  if (r.threads != usual.threads) command += fmt::format(" --threads {}", r.threads);
-  if (r.deterministic) command += " --deterministic";
-  if (o.common.store != default_store_path()) command += " --store " + word(o.common.store);
-  return command;
 }
 
 // What the same network would cost with the framework's kernel tuning, where that was profiled too.
@@ -226,7 +208,8 @@ void print_text(const Options& o, const Model& model, const Answer& a) {
     fmt::print("... {} more layers (--all shows them)\n", e.layers.size() - table.rows.size());
   for (const LayerEstimate& l : e.layers) {
     if (l.extrapolated) {
-      fmt::print("! outside the profiled channels; this widens them: {}\n", profile_command(o));
+      fmt::print("! outside the profiled channels; this widens them: {}\n",
+                 profile_command(o.model, o.common, o.method));
       break;
     }
   }
@@ -318,7 +301,8 @@ void run(const Options& o) {
     a.estimate = estimate_network(profile, method, model.network, o.model.batch, o.training());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
-    throw Error(error.kind(), fmt::format("{}\nrun: {}", error.what(), profile_command(o)));
+    throw Error(error.kind(),
+                fmt::format("{}\nrun: {}", error.what(), profile_command(o.model, o.common, o.method)));
   }
   if (o.training() == MeasureMode::kReplay && a.estimate.regime == Regime::kSingle)
     throw bad_input("a CPU has nothing to replay; leave --mode away");

@@ -63,6 +63,8 @@ int main(int argc, char** argv) {
   ampere::add_measure(app, command);
   ampere::add_evaluate(app);
   ampere::add_additivity(app);
+  ampere::add_prune(app);
+  ampere::add_train(app);
   ampere::add_schedule(app);
   ampere::add_report(app);
   ampere::add_store(app);

@@ -17,6 +17,8 @@ void add_estimate(CLI::App& app);
 void add_measure(CLI::App& app, const std::vector<std::string>& command);
 void add_evaluate(CLI::App& app);
 void add_additivity(CLI::App& app);
+void add_prune(CLI::App& app);
+void add_train(CLI::App& app);
 void add_schedule(CLI::App& app);
 void add_report(CLI::App& app);
 void add_store(CLI::App& app);

@@ -15,14 +15,16 @@ import termios
 import support
 from support import AmpereTest, DATA, QUICK, scripted
 
-VERBS = ["", "detect", "models", "layers", "profile", "estimate", "measure", "evaluate", "additivity", "schedule", "report",
+VERBS = ["", "detect", "models", "layers", "profile", "estimate", "measure", "evaluate", "additivity", "prune", "train", "schedule", "report",
          "store", "store list", "store show", "completion", "man"]
 # What prints tables.
 TABLES = [["models"], ["models", "--ops"], ["layers", "lenet5"], ["layers", "transformer", "--batch", "8"],
           ["layers", "resnet152"], ["layers", DATA / "branches.json"], ["store", "list"], ["store", "show"],
           ["estimate", "lenet5", "--batch", "10"], ["estimate", "lenet5", "--batch", "10", "--samples", "60000"],
           ["profile", "lenet5", "--batch", "10", *QUICK], ["evaluate", "lenet5", "--batch", "10", "--samples", "3", *QUICK],
-          ["additivity", "--layers", "3", "--phases"], ["schedule", DATA / "jobs.json"], ["detect"]]
+          ["additivity", "--layers", "3", "--phases"], ["schedule", DATA / "jobs.json"], ["detect"],
+          ["prune", "lenet5", "--batch", "10", "--budget", "50%", "--risk", "5%", "--candidates", "2000"],
+          ["prune", "resnet18-cifar", "--by", "flops", "--budget", "50%", "--candidates", "500"]]
 # What takes longer than two seconds on a real device.
 LONG = [["profile", "lenet5", "--batch", "10", *QUICK], ["evaluate", "lenet5", "--batch", "10", "--samples", "3", *QUICK],
         ["additivity", "--layers", "3"], ["estimate", "lenet5", "--batch", "10", "--exact"],

@@ -53,14 +53,14 @@ CostPolynomial::CostPolynomial(const LayerKind& kind, bool input_grad) {
   const std::vector<Channels> points = sample_points(kind);
   const auto n = static_cast<Eigen::Index>(points.size());
   Eigen::MatrixXd terms(n, 6);
-  Eigen::MatrixXd values(n, 2);
+  Eigen::MatrixXd values(n, 3);
   for (Eigen::Index r = 0; r < n; ++r) {
     const Channels c = points[static_cast<std::size_t>(r)];
     const auto i = static_cast<double>(c.in);
     const auto o = static_cast<double>(c.out);
     terms.row(r) << 1, i, o, i * o, i * i, o * o;
     const Cost cost = network_cost(build_layer(kind, c), kind.batch, input_grad);
-    values.row(r) << cost.flops(), cost.bytes();
+    values.row(r) << cost.flops(), cost.bytes(), cost.parameters;
   }
   // Fewer points than terms where a channel number is fixed: any solution is right on the surface.
   const Eigen::VectorXd scale = terms.cwiseAbs().colwise().maxCoeff().cwiseMax(1.0);
@@ -70,6 +70,7 @@ CostPolynomial::CostPolynomial(const LayerKind& kind, bool input_grad) {
   for (std::size_t k = 0; k < 6; ++k) {
     flops_[k] = solution(static_cast<Eigen::Index>(k), 0);
     bytes_[k] = solution(static_cast<Eigen::Index>(k), 1);
+    parameters_[k] = solution(static_cast<Eigen::Index>(k), 2);
   }
 }
 

@@ -1,4 +1,5 @@
-// FLOPs and bytes of a layer kind as functions of its channels, cheap enough to call millions of times.
+// FLOPs, bytes and parameters of a layer kind as functions of its channels, cheap enough to call millions of
+// times.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@ class CostPolynomial {
 
   double flops(Channels c) const { return evaluate(flops_, c); }
   double bytes(Channels c) const { return evaluate(bytes_, c); }
+  double parameters(Channels c) const { return evaluate(parameters_, c); }
 
  private:
   using Coefficients = std::array<double, 6>;  // 1, in, out, in * out, in^2, out^2
@@ -26,6 +28,7 @@ class CostPolynomial {
 
   Coefficients flops_{};
   Coefficients bytes_{};
+  Coefficients parameters_{};
 };
 
 }  // namespace ampere

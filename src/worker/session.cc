@@ -125,6 +125,7 @@ Json Session::measure(Json params) {
 }
 
 Json Session::train(Json params) {
+  if (params.contains("run")) return train_run(params);
   fill_threads(params, options_.threads);
   JsonReader r(params, "train");
   r.only({"network", "batch", "recipe", "iterations"});
@@ -139,6 +140,59 @@ Json Session::train(Json params) {
           {"loss_last", number_or_null(summary.loss_last)},
           {"iterations", iterations},
           {"time_s", summary.time_s}};
+}
+
+// On real data, a stretch at a time: the first request brings network and data, later ones go on with them.
+Json Session::train_run(const Json& params) {
+  const JsonReader r(params, "train");
+  const std::string name = r.text("run");
+  if (r.has("end")) {
+    r.only({"run", "end"});
+    if (runs_.erase(name) == 0) throw bad_input("train: no run is called \"" + name + "\"");
+    if (runs_.empty()) data_.clear();
+    return Json::object();
+  }
+  const bool begins = r.has("network");
+  if (begins) {
+    r.only({"run", "network", "data", "batch", "recipe", "iterations", "learning_rate", "evaluate", "meter"});
+  } else {
+    r.only({"run", "iterations", "learning_rate", "evaluate", "meter"});
+  }
+  const std::int64_t iterations = r.integer("iterations", 0);
+  const double rate = r.number("learning_rate", 0.01);
+  if (iterations < 0 || iterations > kMaxIterations)
+    throw bad_input("train: \"iterations\" must be between 0 and " + std::to_string(kMaxIterations));
+  if (!(rate >= 0 && rate <= 1e6)) throw bad_input("train: \"learning_rate\" must be between 0 and 1e6");
+  if (begins) {
+    Json filled = params;
+    fill_threads(filled, options_.threads);
+    const Recipe recipe = recipe_from_json(filled.at("recipe"));
+    std::shared_ptr<DeviceData>& data = data_[r.text("data")];
+    if (!data) data = load_data(r.text("data"), *device_);
+    runs_[name] = std::make_unique<TrainingRun>(network_from_json(r.object("network"), "network"),
+                                                r.integer("batch"), recipe, data, *device_);
+  } else if (runs_.find(name) == runs_.end()) {
+    throw bad_input("train: no run is called \"" + name +
+                    "\"; its first request must bring network, data and batch");
+  }
+  TrainingRun& run = *runs_.at(name);
+  MeterInUse& source = meter(r.text("meter", ""));
+  Json out = {{"meter", source.meter->info().name}, {"modelled", source.meter->info().modelled}};
+  out["energy_j"] = out["time_s"] = out["loss_last"] = out["test_loss"] = out["test_accuracy"] = nullptr;
+  if (iterations > 0) {
+    const Stretch stretch = run.train(iterations, rate, source);
+    if (stretch.energy_j > 0) out["energy_j"] = stretch.energy_j;
+    out["time_s"] = stretch.time_s;
+    out["loss_last"] = number_or_null(stretch.loss);
+  }
+  if (r.boolean("evaluate", false)) {
+    const TestResult test = run.test();
+    out["test_loss"] = number_or_null(test.loss);
+    out["test_accuracy"] = number_or_null(test.accuracy);
+  }
+  out["iterations"] = iterations;
+  out["iterations_in_all"] = run.iterations();
+  return out;
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include "worker/device.h"
 #include "worker/meter_in_use.h"
 #include "worker/trace.h"
+#include "worker/training_run.h"
 
 namespace ampere {
 
@@ -44,12 +45,15 @@ class Session {
   Json idle(const Json& params);
   Json measure(Json params);
   Json train(Json params);
+  Json train_run(const Json& params);
   MeterInUse& meter(const std::string& name);
   void check_health();
 
   SessionOptions options_;
   std::unique_ptr<Device> device_;
-  std::map<std::string, MeterInUse> meters_;  // opened once
+  std::map<std::string, MeterInUse> meters_;                  // opened once
+  std::map<std::string, std::shared_ptr<DeviceData>> data_;   // by folder, read once
+  std::map<std::string, std::unique_ptr<TrainingRun>> runs_;  // by the name they were given
   bool ended_ = false;
   bool healthy_ = true;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "worker/image_data_for_test.h"
 #include "worker/networks_for_test.h"
 
 namespace ampere {
@@ -159,6 +160,47 @@ TEST(Serve, AnswersLineByLineAndRefusesHugeOnes) {
   EXPECT_NE(text.find("\"protocol\":1"), std::string::npos) << text;
   std::fclose(in);
   std::fclose(out);
+}
+
+TEST_F(SessionTest, RunsTakeTurnsOnRealData) {
+  const std::string folder = testing::TempDir() + "ampere_session_data";
+  write_stripes(folder, 64, 32);
+  const std::string network = R"({"nodes": [{"op": "input", "shape": [1, 8, 8]}, {"op": "flatten"},
+    {"op": "linear", "out_features": 8}, {"op": "relu"}, {"op": "linear", "out_features": 2}]})";
+  for (const char* name : {"a", "b"}) {
+    const Json begun =
+        ask_verb("train", R"({"run": ")" + std::string(name) + R"(", "network": )" + network +
+                              R"(, "batch": 12, "data": ")" + folder + R"(", "evaluate": true})")
+            .at("result");
+    EXPECT_EQ(begun.at("iterations_in_all"), 0);
+    EXPECT_TRUE(begun.at("energy_j").is_null());
+    EXPECT_GT(begun.at("test_loss").get<double>(), 0);
+  }
+  Json last;
+  for (int turn = 0; turn < 6; ++turn) {
+    for (const char* name : {"a", "b"}) {
+      last = ask_verb("train", R"({"run": ")" + std::string(name) +
+                                   R"(", "iterations": 50, "learning_rate": 0.1, "evaluate": true})")
+                 .at("result");
+    }
+  }
+  EXPECT_EQ(last.at("iterations_in_all"), 300);
+  EXPECT_GT(last.at("energy_j").get<double>(), 0);
+  EXPECT_GT(last.at("time_s").get<double>(), 0);
+  EXPECT_EQ(last.at("test_accuracy"), 1.0);
+  EXPECT_TRUE(ask_verb("train", R"({"run": "a", "end": true})").at("ok").get<bool>());
+  for (
+      const std::string& wrong :
+      {std::string(R"({"run": "a", "iterations": 1})"), std::string(R"({"run": "b", "iterations": -1})"),
+       std::string(R"({"run": "b", "end": true, "iterations": 1})"),
+       R"({"run": "c", "network": )" + network + R"(, "batch": 4, "data": "/nonexistent"})",
+       R"({"run": "c", "network": )" + network + R"(, "batch": 65, "data": ")" + folder + R"("})",
+       R"({"run": "c", "batch": 4, "data": ")" + folder +
+           R"(", "network": {"nodes": [{"op": "input", "shape": [9]}, {"op": "linear", "out_features": 2}]}})",
+       R"({"run": "c", "batch": 4, "data": ")" + folder +
+           R"(", "network": {"nodes": [{"op": "input", "shape": [64]}, {"op": "linear", "out_features": 1}]}})"}) {
+    EXPECT_EQ(kind_of(R"({"id": 6, "verb": "train", "params": )" + wrong + "}", 6), "bad_input") << wrong;
+  }
 }
 
 }  // namespace

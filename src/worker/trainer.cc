@@ -211,6 +211,25 @@ void Trainer::step(Phase phase) {
   if (s.optimizer) s.optimizer->step();
 }
 
+void Trainer::feed(const at::Tensor& input, const at::Tensor& classes) {
+  state_->inputs = {input};
+  state_->targets = {classes};
+}
+
+void Trainer::set_learning_rate(double rate) {
+  if (!state_->optimizer) return;
+  for (auto& group : state_->optimizer->param_groups()) group.options().set_lr(rate);
+}
+
+at::Tensor Trainer::evaluate(const at::Tensor& input) {
+  State& s = *state_;
+  PrecisionScope scope(s.options.recipe, s.cpu);
+  s.module->eval();
+  const Tensors out = s.module->forward({input});
+  s.module->train();
+  return out[0];
+}
+
 std::optional<double> Trainer::last_loss() const {
   if (!state_->loss.defined()) return std::nullopt;
   return state_->loss.item<double>();

@@ -1,4 +1,4 @@
-// One network being trained on synthetic data.
+// One network being trained, on synthetic data unless it is fed.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,10 @@
 #include "network/network.h"
 #include "protocol/messages.h"
 #include "worker/device.h"
+
+namespace at {
+class Tensor;
+}
 
 namespace ampere {
 
@@ -40,6 +44,12 @@ class Trainer {
   // phase, only that part is issued: a backward pass goes over the graph of the forward pass before it again,
   // an update takes the gradients that are there.
   void step(Phase phase = Phase::kIteration);
+
+  // Real data in place of the synthetic: the one input, and the class of each sample.
+  void feed(const at::Tensor& input, const at::Tensor& classes);
+  void set_learning_rate(double rate);
+  // What the network's first output is for this input when it is used, not trained.
+  at::Tensor evaluate(const at::Tensor& input);
 
   // Waits for the last iteration. Absent before the first, and without a loss.
   std::optional<double> last_loss() const;

@@ -1,0 +1,27 @@
+#include "profile_command.h"
+
+#include <fmt/core.h>
+
+#include "protocol/process.h"
+
+namespace ampere {
+
+std::string profile_command(const ModelOptions& model, const CommonOptions& common,
+                            const std::string& method) {
+  auto word = [](const std::string& text) {
+    return text.find_first_of(" \t\"'\\$&|;()<>*?`#~") == std::string::npos ? text : shell_quoted(text);
+  };
+  const Recipe& r = model.recipe;
+  const Recipe usual;
+  std::string command = fmt::format("ampere profile {} --batch {}", word(model.model), model.batch);
+  if (method != "split") command += " --method " + method;
+  if (r.optimizer != usual.optimizer) command += " --optimizer " + r.optimizer;
+  if (r.precision != usual.precision) command += " --precision " + r.precision;
+  if (r.autotune) command += " --autotune on";
+  if (r.threads != usual.threads) command += fmt::format(" --threads {}", r.threads);
+  if (r.deterministic) command += " --deterministic";
+  if (common.store != default_store_path()) command += " --store " + word(common.store);
+  return command;
+}
+
+}  // namespace ampere

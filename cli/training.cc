@@ -1,0 +1,96 @@
+#include "training.h"
+
+#include <algorithm>
+
+#include "network/network_json.h"
+
+namespace ampere {
+namespace {
+
+// Turns are short; this is for a worker that hangs, and for reading the data at first.
+constexpr double kMostSeconds = 1800;
+
+class Turns {
+ public:
+  Turns(WorkerClient& worker, const TrainingOptions& options) : worker_(worker), options_(options) {}
+
+  void begin(TrainedNetwork& n) {
+    take(n, {{"run", n.label},
+             {"network", network_to_json(n.network)},
+             {"data", options_.data},
+             {"batch", options_.batch},
+             {"recipe", to_json(options_.recipe)},
+             {"meter", options_.meter},
+             {"iterations", 0},
+             {"evaluate", true}});
+  }
+
+  void go_on(TrainedNetwork& n, std::int64_t done, std::int64_t iterations) {
+    const std::int64_t then = done + iterations;
+    const double left = 1 - static_cast<double>(done) / static_cast<double>(options_.iterations);
+    take(n, {{"run", n.label},
+             {"iterations", iterations},
+             {"learning_rate", options_.learning_rate * left},
+             {"meter", options_.meter},
+             {"evaluate", then == options_.iterations || then % options_.test_every == 0}});
+  }
+
+  void end(const TrainedNetwork& n) {
+    worker_.call("train", {{"run", n.label}, {"end", true}}, kMostSeconds);
+  }
+
+  std::string meter;
+  bool modelled = false;
+
+ private:
+  void take(TrainedNetwork& n, const Json& params) {
+    const Json answer = worker_.call("train", params, kMostSeconds);
+    read_answer(worker_, [&] {
+      const JsonReader r(answer, "train");
+      const std::int64_t iterations = r.integer("iterations");
+      if (iterations > 0) {
+        if (answer.at("energy_j").is_null()) no_energy_ = true;
+        n.energy_j += no_energy_ ? 0 : r.number("energy_j");
+        n.time_s += r.number("time_s");
+        loss_ = r.has("loss_last") && answer.at("loss_last").is_number() ? r.number("loss_last") : 0;
+      }
+      meter = r.text("meter");
+      modelled = r.boolean("modelled", false);
+      if (!answer.at("test_loss").is_number()) return;
+      n.curve.push_back({r.integer("iterations_in_all"), n.energy_j, n.time_s, loss_, r.number("test_loss"),
+                         r.number("test_accuracy")});
+    });
+    if (no_energy_) {
+      throw Error(ErrorKind::kNoMeter,
+                  "the meter " + meter +
+                      " stood still during a turn; take longer turns (--turn) or another "
+                      "meter (--meter)");
+    }
+  }
+
+  WorkerClient& worker_;
+  const TrainingOptions& options_;
+  double loss_ = 0;
+  bool no_energy_ = false;
+};
+
+}  // namespace
+
+Training train_in_turns(WorkerClient& worker, std::vector<TrainedNetwork> networks,
+                        const TrainingOptions& options,
+                        const std::function<void(std::int64_t done, std::int64_t of)>& progress) {
+  Turns turns(worker, options);
+  for (TrainedNetwork& n : networks) turns.begin(n);
+  for (std::int64_t done = 0; done < options.iterations;) {
+    progress(done, options.iterations);
+    // A turn ends where a test is due.
+    const std::int64_t due = (done / options.test_every + 1) * options.test_every;
+    const std::int64_t next = std::min({done + options.turn, due, options.iterations});
+    for (TrainedNetwork& n : networks) turns.go_on(n, done, next - done);
+    done = next;
+  }
+  for (const TrainedNetwork& n : networks) turns.end(n);
+  return {std::move(networks), turns.meter, turns.modelled};
+}
+
+}  // namespace ampere

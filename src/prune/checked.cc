@@ -1,0 +1,76 @@
+#include "prune/checked.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/error.h"
+#include "meter/statistics.h"
+
+namespace ampere {
+namespace {
+
+// Within this share of the budget nothing is gained by searching again.
+constexpr double kUsedUp = 0.96;
+constexpr double kErrors = 2;
+// Beyond what a check showed: the next choice errs in its own way.
+constexpr double kMoreRoom = 1.005;
+
+}  // namespace
+
+MeasuredShare measure_share(const Measure& measure, const Network& original, const Network& pruned,
+                            std::int64_t batch, const CheckedPruneOptions& options) {
+  const auto energy = [&](const Network& network) {
+    Variant variant;
+    variant.network = network;
+    MeasureRequest request = request_for(variant, batch, options.measuring);
+    request.loss = true;
+    request.input_grad = false;
+    return *measure_as_asked(measure, request).energy_j;
+  };
+  std::vector<double> shares;
+  double before = energy(original);
+  for (int turn = 0; turn < options.turns; ++turn) {
+    const double between = energy(pruned);
+    const double after = energy(original);
+    shares.push_back(2 * between / (before + after));
+    before = after;
+  }
+  const double share = median(shares);
+  return {share, share * (shares.size() > 1 ? relative_error_of_median(shares) : 0.02)};
+}
+
+CheckedPlan prune_checked(DeviceProfile& profile, const Network& network, std::int64_t batch,
+                          const Measure& measure, const CheckedPruneOptions& options) {
+  PruneOptions prune_options = options.prune;
+  std::optional<CheckedPlan> held;
+  double last = 0, held_share = 0, budget = 0;
+  for (int check = 1; check <= options.most_checks; ++check) {
+    CheckedPlan c{prune(profile, network, batch, prune_options), {1, 0}, check};
+    if (c.plan.unchanged) return c;
+    c.measured = measure_share(measure, network, c.plan.network, batch, options);
+    budget = c.plan.budget / c.plan.before->energy_j.value;
+    last = c.measured.share + kErrors * c.measured.error;
+    const double estimated = c.plan.after->energy_j.value / c.plan.before->energy_j.value;
+    if (options.progress) options.progress(check, estimated, c.measured);
+    const double shown = last / estimated;
+    if (last > budget) {
+      prune_options.correction = kMoreRoom * std::max(prune_options.correction, shown);
+    } else {  // one check is noisy, so room is given back by half
+      prune_options.correction = std::sqrt(prune_options.correction * shown);
+    }
+    if (last > budget || last <= held_share) continue;
+    held = c;
+    held_share = last;
+    if (last >= kUsedUp * budget) break;
+  }
+  if (held) return *held;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "the chosen network still takes up to %.1f%% of the original's energy, where the budget is "
+                "%.1f%%, after %d checks",
+                100 * last, 100 * budget, options.most_checks);
+  throw Error(ErrorKind::kOverBudget, std::string(text) + "; allow more checks, or raise the budget");
+}
+
+}  // namespace ampere
