@@ -250,7 +250,7 @@ CheckedPlan plan_for(const Options& o, const PruneOptions& p, const Network& net
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model.model);
+  const Model model = load_model(o.model, o.common);
   const PruneOptions p = prune_options(o);
   StoredDevice device;
   const CheckedPlan checked = [&] {

@@ -35,7 +35,9 @@ struct Options {
 std::vector<KnownNetwork> networks_of(const Options& o) {
   std::vector<KnownNetwork> networks;
   for (const std::string& name : o.models) {
-    Network network = load_model(name).network;
+    ModelOptions model = o.model;
+    model.model = name;
+    Network network = load_model(model, o.common).network;
     parse_layers(network, o.model.batch);  // told before anything is written
     networks.push_back({std::move(network), o.model.batch, o.model.recipe.word()});
   }

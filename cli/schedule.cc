@@ -83,7 +83,9 @@ class Estimator {
     const auto found = networks_.find(text);
     if (found != networks_.end()) return found->second;
     const bool file = std::filesystem::path(text).has_extension() && text.find(':') == std::string::npos;
-    return networks_.emplace(text, load_model(file ? beside_file(text) : text).network).first->second;
+    ModelOptions model;
+    model.model = file ? beside_file(text) : text;
+    return networks_.emplace(text, load_model(model, options_.common).network).first->second;
   }
 
   Store& store_of(const ProfileSource& source) {

@@ -37,7 +37,10 @@ std::vector<TrainedNetwork> load_networks(const Options& o) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < o.models.size(); ++i) {
     TrainedNetwork n;
-    n.network = load_model(o.models[i]).network;
+    ModelOptions model;
+    model.model = o.models[i];
+    model.batch = o.training.batch;
+    n.network = load_model(model, o.common).network;
     const std::filesystem::path path(o.models[i]);
     n.label = !o.labels.empty()             ? o.labels[i]
               : path.extension() == ".json" ? path.stem().string()

@@ -29,7 +29,7 @@ class SessionTest : public testing::Test {
     return response.at("error").at("kind");
   }
 
-  Session session_{SessionOptions{"cpu", "cpu-model", 1}};
+  Session session_{SessionOptions{"cpu", "cpu-model", 1, {}}};
 };
 
 std::string measure_line(const std::string& nodes, const std::string& rest = "") {
@@ -150,7 +150,7 @@ TEST(Serve, AnswersLineByLineAndRefusesHugeOnes) {
   const std::string input = "\n" + huge + "\n{\"id\": 2, \"verb\": \"hello\"}";  // the last line has no end
   ASSERT_EQ(std::fwrite(input.data(), 1, input.size(), in), input.size());
   std::rewind(in);
-  Session session(SessionOptions{"cpu", "", 1});
+  Session session(SessionOptions{"cpu", "", 1, {}});
   EXPECT_EQ(serve(session, in, out), 0);
   std::rewind(out);
   char buffer[4096] = {};
