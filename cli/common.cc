@@ -59,14 +59,12 @@ void add_model_options(CLI::App& verb, ModelOptions& o) {
       });
   verb.add_option("-b,--batch", o.batch, "Batch size; 1, or what an .onnx file was exported with")
       ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
-  verb.add_option(
-          "--input", o.inputs,
-          "Shape of one sample that a .pt file reads, once for each input: 3x224x224, int:128, 35xNx200")
+  verb.add_option("--input", o.inputs, "Shape a .pt file reads, for each input: 3x224x224, int:128, 35xNx200")
       ->allow_extra_args(false);
   verb.add_option("--dim", o.dims, "Size of a dimension that an .onnx file only names: NAME=SIZE")
       ->allow_extra_args(false);
   verb.add_flag("--restore-batchnorm", o.import.restore_batchnorm,
-                "Put back batch norms that an export for inference folded into convolutions");
+                "Put back batch norms that an export for inference folded");
   verb.add_flag("--ignore-unsupported", o.import.ignore_unsupported,
                 "Go on without the ops of an imported file that are not supported");
 }

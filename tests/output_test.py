@@ -15,7 +15,7 @@ import termios
 import support
 from support import AmpereTest, DATA, QUICK, scripted
 
-VERBS = ["", "detect", "models", "layers", "profile", "estimate", "measure", "evaluate", "additivity", "prune", "train", "schedule", "report",
+VERBS = ["", "detect", "models", "layers", "convert", "profile", "estimate", "measure", "evaluate", "additivity", "prune", "train", "schedule", "report",
          "store", "store list", "store show", "completion", "man"]
 # What prints tables.
 TABLES = [["models"], ["models", "--ops"], ["layers", "lenet5"], ["layers", "transformer", "--batch", "8"],

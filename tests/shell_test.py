@@ -46,7 +46,7 @@ class Completion(AmpereTest):
         self.assertEqual(self.in_bash("ampere", "prof"), ["profile"])
         self.assertEqual(self.in_bash("ampere", "store", "li"), ["list"])
         self.assertEqual(self.in_bash("ampere", "profile", "--optimizer", "a"), ["adam"])
-        self.assertEqual(self.in_bash("ampere", "estimate", "lenet5", "--bat"), ["--batch"])
+        self.assertEqual(self.in_bash("ampere", "estimate", "lenet5", "--batt"), ["--battery"])
         self.assertIn("resnet18", self.in_bash("ampere", "estimate", "resnet1"))
         self.assertEqual(self.in_bash("ampere", "completion", "z"), ["zsh"])
         (self.folder / "mine.json").write_text("{}", encoding="utf-8")

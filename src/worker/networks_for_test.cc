@@ -77,7 +77,7 @@ const std::vector<OpExample>& op_examples() {
       {"slice", SEQUENCE R"({"op": "slice", "start": 1})"},
       {"mean", IMAGE R"({"op": "mean", "axes": [2, -1]})"},
       {"mean", IMAGE R"({"op": "mean", "axes": [1], "keepdim": true})"},
-      {"linear",
+      {"embedding",
        WORDS R"({"op": "embedding", "vocabulary": 20, "dim": 6}, {"op": "linear", "out_features": 20,
                            "bias": false, "tied": true})"},
       {"linear", SEQUENCE R"({"op": "linear", "out_features": 3, "tied": true})"},
