@@ -45,10 +45,11 @@ std::string Draft::unique(const std::string& name) {
   return tried;
 }
 
-int Draft::add(Op op, std::vector<int> inputs, Attrs attrs, const std::string& name) {
+int Draft::add(Op op, const std::vector<int>& inputs, Attrs attrs, const std::string& name) {
   if (network_.nodes().size() >= kMostNodes)
     throw bad_input("the network has more than " + std::to_string(kMostNodes) + " nodes");
   std::vector<const Tensor*> in;
+  in.reserve(inputs.size());
   for (int i : inputs) in.push_back(&shape(i));
   const int index = network_.add(op, inputs, std::move(attrs), unique(name.empty() ? name_of(op) : name));
   // Where its shapes do not fit, the node stays behind, read by nobody: the lists must not get out of step.
@@ -276,6 +277,7 @@ Network Draft::finish(const std::string& name, const std::vector<int>& outputs) 
     renamed[i] = out.add(nodes[i].op, std::move(inputs), std::move(attrs), nodes[i].name);
   }
   std::vector<int> results;
+  results.reserve(outputs.size());
   for (int o : outputs) results.push_back(renamed[static_cast<std::size_t>(o)]);
   out.set_outputs(std::move(results));
   return out;

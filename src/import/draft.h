@@ -50,7 +50,7 @@ class Draft {
   std::int64_t batch() const { return batch_; }
 
   // Adds a node. Its dimensions are new atoms, but for the batch.
-  int add(Op op, std::vector<int> inputs, Attrs attrs, const std::string& name);
+  int add(Op op, const std::vector<int>& inputs, Attrs attrs, const std::string& name);
   // Adds a node that works on single elements, or on the last dimension: the atoms stay, but for `fresh` ones
   // at the end, which have a new size.
   int add_like(Op op, int input, Attrs attrs, const std::string& name, bool fresh_last = false);

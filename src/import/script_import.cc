@@ -245,8 +245,8 @@ std::string ScriptImport::node_name(Op op) const {
   return containers_.count(op_->module) || op == Op::kSlice ? op_->module + "." + name_of(op) : op_->module;
 }
 
-int ScriptImport::add(Op op, std::vector<int> inputs, Attrs attrs) {
-  return draft.add(op, std::move(inputs), std::move(attrs), node_name(op));
+int ScriptImport::add(Op op, const std::vector<int>& inputs, Attrs attrs) {
+  return draft.add(op, inputs, std::move(attrs), node_name(op));
 }
 
 void ScriptImport::elementwise(Op op, const TracedValue& in, Attrs attrs) {

@@ -61,7 +61,7 @@ class ScriptImport {
 
   // An op that keeps the shape of the one tensor it reads, whichever way that is turned.
   void elementwise(Op op, const TracedValue& in, Attrs attrs = {});
-  int add(Op op, std::vector<int> inputs, Attrs attrs);
+  int add(Op op, const std::vector<int>& inputs, Attrs attrs);
   // An op that reads a straight view and changes the sizes of some axes only.
   View derived(Op op, const Straight& in, Attrs attrs, const std::vector<int>& changed);
   // A name for a node of the op at hand: where in the module it stands.

@@ -208,6 +208,7 @@ void concat(ScriptImport& s) {
            in.end());
   if (in.size() == 1) return s.set(0, in[0]);
   std::vector<Straight> parts;
+  parts.reserve(in.size());
   for (const TracedValue& v : in) parts.push_back(s.straight(v));
   s.set_data(0, joined(s, parts, dim));
 }

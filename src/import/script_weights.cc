@@ -128,7 +128,8 @@ void recurrent(ScriptImport& s, Op op) {
   const std::int64_t hidden = weights[1].shape[1];
   const std::int64_t layers = s.integer("num_layers", 1);
   const bool both = s.flag("bidirectional", false);
-  const std::int64_t per_layer = (s.flag("has_biases", true) ? 4 : 2) * (both ? 2 : 1);
+  const std::int64_t per_direction = s.flag("has_biases", true) ? 4 : 2;
+  const std::int64_t per_layer = per_direction * (both ? 2 : 1);
   if (static_cast<std::int64_t>(weights.size()) != layers * per_layer)
     throw Unsupported("projects its states");
   if (s.number("dropout", 0) > 0 && layers > 1)
