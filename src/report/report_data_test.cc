@@ -68,7 +68,8 @@ TEST(ReportData, SurfacesSayWhatTheModelSays) {
 
 TEST(ReportData, StepsGrowUntilAllPointsAreThere) {
   ProfiledForTest profiled("steps");
-  for (const Json& s : data_of(profiled)["surfaces"]) {
+  const Json data = data_of(profiled);
+  for (const Json& s : data["surfaces"]) {
     const Json& fits = s["steps"]["fits"];
     const Json& points = s["quantities"][s["steps"]["quantity"].get<std::string>()]["points"];
     ASSERT_FALSE(fits.empty());
