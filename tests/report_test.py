@@ -119,7 +119,7 @@ class Reports(AmpereTest):
             self.addClassCleanup(shutil.rmtree, self.kept, ignore_errors=True)
             shutil.copytree(self.folder, self.kept, dirs_exist_ok=True)
         shutil.copytree(self.kept, self.folder, dirs_exist_ok=True)
-        return ["--results", RESULTS, self.folder / "additivity.json", self.folder / "detect.json", self.folder / "curves.json"]
+        return ["--results", self.folder / "curves.json", RESULTS, self.folder / "additivity.json", self.folder / "detect.json"]
 
     def make_everything(self):
         self.profile("lenet5", "cnn5")
