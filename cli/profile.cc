@@ -83,6 +83,15 @@ void print_text(const MethodProfile& p) {
   }
 }
 
+Json profile_header(const Options& o, const Session& session, DeviceProfile& profile, const Model& model) {
+  Json out = json_header(session.fingerprint, profile.modelled());
+  out["model"] = model.network.name();
+  out["batch"] = o.model.batch;
+  out["recipe"] = o.model.recipe.word();
+  out["store"] = session.store->path();
+  return out;
+}
+
 // One point per distinct layer: enough for this network, and for no other.
 void run_exact(const Options& o, const Model& model) {
   Session session = open_session(o.common);
@@ -96,11 +105,7 @@ void run_exact(const Options& o, const Model& model) {
   const ProbeSummary s =
       probe_layers(profile, parse_layers(model.network, o.model.batch), session.measure(), options);
   if (o.common.json) {
-    Json out = json_header(session.fingerprint, profile.modelled());
-    out["model"] = model.network.name();
-    out["batch"] = o.model.batch;
-    out["recipe"] = o.model.recipe.word();
-    out["store"] = session.store->path();
+    Json out = profile_header(o, session, profile, model);
     out["exact"] = {
         {"layers", s.layers}, {"measured", s.measured}, {"known", s.known}, {"time_s", s.seconds}};
     print_json(out);
@@ -132,11 +137,7 @@ void run(const Options& o) {
   std::optional<Refinement> refinement;
   if (target > 0) refinement = refine(session, profile, model, o.model, profiling, target, quiet);
   if (o.common.json) {
-    Json out = json_header(session.fingerprint, profile.modelled());
-    out["model"] = model.network.name();
-    out["batch"] = o.model.batch;
-    out["recipe"] = o.model.recipe.word();
-    out["store"] = session.store->path();
+    Json out = profile_header(o, session, profile, model);
     for (const MethodProfile& p : results) out["methods"][p.method] = to_json(p);
     if (refinement) {
       out["target"] = {{"wanted", target},
