@@ -12,6 +12,7 @@
 #include "profiling.h"
 #include "prune/checked.h"
 #include "text.h"
+#include "training.h"
 #include "verbs.h"
 
 namespace ampere {
@@ -34,6 +35,7 @@ struct Options {
   std::int64_t samples = 0;
   std::string mode = "eager";
   int checks = 0;
+  std::string data;
   std::string output;
 
   bool by_energy() const { return by == "energy"; }
@@ -61,6 +63,10 @@ PruneOptions prune_options(const Options& o) {
   if (o.checks > 0 && !o.by_energy()) throw bad_input("--check goes with --by energy only");
   if (o.checks > 0 && !o.common.device.empty())
     throw bad_input("--check measures on the worker's device; leave --device away");
+  if (o.checks == 0 && !o.data.empty())
+    throw bad_input("--data is what --check trains on: say --check 4, too");
+  if (!o.data.empty() && o.mode == "replay")
+    throw bad_input("--data goes with --mode eager: training on data is not captured in a graph");
   if (!o.risk.empty()) p.risk = parse_percent(o.risk, "--risk");
   p.rank = o.rank == "score" ? Rank::kScore : o.rank == "flops" ? Rank::kFlops : Rank::kParameters;
   if ((p.rank == Rank::kScore) == o.scores.empty())
@@ -215,6 +221,26 @@ void print_text(const Options& o, const PruneOptions& p, const Network& network,
   if (!o.output.empty()) say("the network is in " + o.output);
 }
 
+TrainingEnergy checking_energy(const Options& o, const Session& session) {
+  const bool slow_meter = session.probe_mode() == MeasureMode::kReplay;
+  if (!o.data.empty()) {
+    TrainingOptions training;
+    training.data = o.data;
+    training.batch = o.model.batch;
+    training.recipe = o.model.recipe;
+    training.meter = session.meter;
+    return energy_on_data(*session.worker, training, slow_meter ? 2 : 0.5);
+  }
+  // Longer than profiling would: the share has to be told to a percent.
+  ProfilingOptions exact;
+  exact.target_error = 0.01;
+  exact.budget_s = slow_meter ? 4 : 1;
+  return energy_on_random_data(
+      session.measure(), o.model.batch,
+      measuring_whole(session, o.model, exact,
+                      o.mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager));
+}
+
 // With the worker that is at hand: the network as it is and the pruned one trained for a moment, in turns.
 CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network& network,
                          StoredDevice& device) {
@@ -224,11 +250,6 @@ CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network&
   CheckedPruneOptions c;
   c.prune = p;
   c.most_checks = o.checks;
-  // Longer than profiling would: the share has to be told to a percent.
-  ProfilingOptions exact;
-  exact.target_error = 0.01;
-  exact.budget_s = session.probe_mode() == MeasureMode::kReplay ? 4 : 1;
-  c.measuring = measuring_whole(session, o.model, exact, p.mode);
   if (!o.common.quiet && !o.common.json) {
     c.progress = [](int check, double estimated, const MeasuredShare& m) {
       warn(
@@ -236,7 +257,7 @@ CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network&
                       check, 100 * estimated, 100 * m.share, 100 * m.error));
     };
   }
-  return prune_checked(profile, network, o.model.batch, session.measure(), c);
+  return prune_checked(profile, network, o.model.batch, checking_energy(o, session), c);
 }
 
 CheckedPlan plan_for(const Options& o, const PruneOptions& p, const Network& network, StoredDevice& device) {
@@ -293,6 +314,7 @@ void add_prune(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}));
   verb->add_option("--check", o->checks, "Train the choice for a moment and choose again, so often at most")
       ->check(CLI::Range(0, 100));
+  verb->add_option("--data", o->data, "Folder of IDX files to train on in a check, instead of random data");
   verb->add_option("--epochs", o->epochs, "Epochs of the job")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}));
   verb->add_option("--samples", o->samples, "Samples per epoch, for a budget per job")

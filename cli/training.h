@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common.h"
+#include "prune/checked.h"
 
 namespace ampere {
 
@@ -48,5 +49,9 @@ struct Training {
 Training train_in_turns(WorkerClient& worker, std::vector<TrainedNetwork> networks,
                         const TrainingOptions& options,
                         const std::function<void(std::int64_t done, std::int64_t of)>& progress);
+
+// Joules of as many iterations on the data as take the first network about `seconds`, fetching batches
+// included.
+TrainingEnergy energy_on_data(WorkerClient& worker, const TrainingOptions& options, double seconds);
 
 }  // namespace ampere

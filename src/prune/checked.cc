@@ -13,42 +13,49 @@ namespace {
 // Within this share of the budget nothing is gained by searching again.
 constexpr double kUsedUp = 0.96;
 constexpr double kErrors = 2;
+// A few turns may agree by chance.
+constexpr double kLeastError = 0.003;
 // Beyond what a check showed: the next choice errs in its own way.
 constexpr double kMoreRoom = 1.005;
 
 }  // namespace
 
-MeasuredShare measure_share(const Measure& measure, const Network& original, const Network& pruned,
-                            std::int64_t batch, const CheckedPruneOptions& options) {
-  const auto energy = [&](const Network& network) {
-    Variant variant;
-    variant.network = network;
-    MeasureRequest request = request_for(variant, batch, options.measuring);
-    request.loss = true;
-    request.input_grad = false;
+TrainingEnergy energy_on_random_data(Measure measure, std::int64_t batch, ProfileOptions measuring) {
+  return [measure = std::move(measure), batch, measuring = std::move(measuring)](const Network& network) {
+    const MeasureRequest request = request_for({network, true, false}, batch, measuring);
     return *measure_as_asked(measure, request).energy_j;
   };
+}
+
+MeasuredShare measure_share(const TrainingEnergy& energy, const Network& original, const Network& pruned,
+                            const CheckedPruneOptions& options) {
   std::vector<double> shares;
   double before = energy(original);
-  for (int turn = 0; turn < options.turns; ++turn) {
+  const auto told = [&] {
+    return static_cast<int>(shares.size()) >= options.turns &&
+           (static_cast<int>(shares.size()) >= options.most_turns ||
+            relative_error_of_median(shares) <= options.wanted_error);
+  };
+  while (!told()) {
     const double between = energy(pruned);
     const double after = energy(original);
     shares.push_back(2 * between / (before + after));
     before = after;
   }
   const double share = median(shares);
-  return {share, share * (shares.size() > 1 ? relative_error_of_median(shares) : 0.02)};
+  const double error = shares.size() > 1 ? relative_error_of_median(shares) : 0.02;
+  return {share, share * std::max(error, kLeastError)};
 }
 
 CheckedPlan prune_checked(DeviceProfile& profile, const Network& network, std::int64_t batch,
-                          const Measure& measure, const CheckedPruneOptions& options) {
+                          const TrainingEnergy& energy, const CheckedPruneOptions& options) {
   PruneOptions prune_options = options.prune;
   std::optional<CheckedPlan> held;
   double last = 0, held_share = 0, budget = 0;
   for (int check = 1; check <= options.most_checks; ++check) {
     CheckedPlan c{prune(profile, network, batch, prune_options), {1, 0}, check};
     if (c.plan.unchanged) return c;
-    c.measured = measure_share(measure, network, c.plan.network, batch, options);
+    c.measured = measure_share(energy, network, c.plan.network, options);
     budget = c.plan.budget / c.plan.before->energy_j.value;
     last = c.measured.share + kErrors * c.measured.error;
     const double estimated = c.plan.after->energy_j.value / c.plan.before->energy_j.value;

@@ -9,6 +9,12 @@
 
 namespace ampere {
 
+// Joules of training a network for a while, the same while for all.
+using TrainingEnergy = std::function<double(const Network& network)>;
+
+// Of one iteration on random data: what fetching real data takes is not in it.
+TrainingEnergy energy_on_random_data(Measure measure, std::int64_t batch, ProfileOptions measuring);
+
 // Measured in turns, so that a drift of the machine falls on both alike.
 struct MeasuredShare {
   double share = 0;  // of the original's energy
@@ -17,15 +23,16 @@ struct MeasuredShare {
 
 struct CheckedPruneOptions {
   PruneOptions prune;
-  ProfileOptions measuring;  // recipe, meter and length of each measurement
-  int turns = 4;             // of each network in one check
+  int turns = 4;        // of each network in one check, at least
+  int most_turns = 24;  // and at most, where fewer do not tell the share well enough:
+  double wanted_error = 0.0075;
   int most_checks = 4;
   // After each check, with the share that was estimated and the one measured.
   std::function<void(int check, double estimated, const MeasuredShare& measured)> progress;
 };
 
-MeasuredShare measure_share(const Measure& measure, const Network& original, const Network& pruned,
-                            std::int64_t batch, const CheckedPruneOptions& options);
+MeasuredShare measure_share(const TrainingEnergy& energy, const Network& original, const Network& pruned,
+                            const CheckedPruneOptions& options);
 
 struct CheckedPlan {
   PrunePlan plan;
@@ -36,6 +43,6 @@ struct CheckedPlan {
 // What is measured counts with two standard errors. Throws what prune throws, and Error{kOverBudget} when no
 // choice has kept to the budget after the last check.
 CheckedPlan prune_checked(DeviceProfile& profile, const Network& network, std::int64_t batch,
-                          const Measure& measure, const CheckedPruneOptions& options);
+                          const TrainingEnergy& energy, const CheckedPruneOptions& options);
 
 }  // namespace ampere

@@ -168,16 +168,39 @@ TEST_F(PruneTest, ChecksCorrectWhatTheEstimateMissed) {
     *m.energy_j *= 1 + 0.002 * (++trained % 3);
     return m;
   };
+  const TrainingEnergy energy = energy_on_random_data(measure, kBatch, {});
   CheckedPruneOptions o;
   o.prune = small_search();
-  const CheckedPlan plan = prune_checked(profile_, network, kBatch, measure, o);
+  const CheckedPlan plan = prune_checked(profile_, network, kBatch, energy, o);
   EXPECT_GT(plan.checks, 1);
   EXPECT_LE(plan.measured.share, 0.5);
   EXPECT_GT(plan.measured.share, 0.47);
   const double share = plan.plan.after->energy_j.value / plan.plan.before->energy_j.value;
   EXPECT_LT(share, 0.46) << "the estimate of what holds is well below the budget";
   o.most_checks = 1;
-  EXPECT_THROW(prune_checked(profile_, network, kBatch, measure, o), Error);
+  EXPECT_THROW(prune_checked(profile_, network, kBatch, energy, o), Error);
+}
+
+TEST(MeasureShare, NoisyMachinesGetMoreTurns) {
+  const Network original = build(parse_zoo("cnn5")), pruned = build(parse_zoo("lenet5"));
+  std::mt19937 random(1);
+  std::normal_distribution<double> noise(0, 0.02);
+  int trained = 0;
+  const TrainingEnergy energy = [&](const Network& n) {
+    ++trained;
+    return (n.name() == original.name() ? 10 : 5) * (1 + noise(random));
+  };
+  const MeasuredShare share = measure_share(energy, original, pruned, {});
+  EXPECT_GT(trained, 2 * CheckedPruneOptions().turns + 1);
+  EXPECT_NEAR(share.share, 0.5, 4 * share.error);
+  EXPECT_LT(share.error, 0.01 * share.share);
+
+  trained = 0;
+  const TrainingEnergy quiet = [&](const Network& n) {
+    return ++trained, n.name() == original.name() ? 10 : 5;
+  };
+  EXPECT_GT(measure_share(quiet, original, pruned, {}).error, 0) << "agreement may be luck";
+  EXPECT_EQ(trained, 2 * CheckedPruneOptions().turns + 1);
 }
 
 TEST_F(PruneTest, LimitsOnChannelsHold) {
