@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "network/zoo.h"
 #include "profile/power_model.h"
+#include "profile/shared_power.h"
 #include "profile/surface_model.h"
 #include "profile/surface_plan.h"
 
@@ -120,6 +121,8 @@ Score score_times(const std::vector<Kind>& kinds, const SurfaceOptions& options,
   return score;
 }
 
+constexpr double kIdleW = 121;  // of the H200 that the points come from (results/h200/detect.txt)
+
 enum class Power { kRatesAndTime, kChannels, kConstant };
 
 // Judged at the measured time, so that only the power is judged.
@@ -159,6 +162,40 @@ Score score_power(const std::vector<Kind>& kinds, Power how) {
         energy.covariance = Eigen::MatrixXd::Constant(1, 1, std::pow(0.2 * energy.mean(0), 2));
       }
       score.add(energy.mean(0), p.energy_j, std::sqrt(energy.covariance(0, 0)) / energy.mean(0));
+    }
+  }
+  return score;
+}
+
+constexpr int kFolds = 5;
+
+// Of all kinds, a fifth of the energies is held back at a time; what the rest says of it is judged at the
+// measured time.
+Score score_held_back(const std::vector<Point>& points, const std::vector<SurfacePlan>& plans,
+                      const std::string& recipe, bool with_others) {
+  Score score;
+  for (int fold = 0; fold < kFolds; ++fold) {
+    std::map<std::string, PowerOfKind> kinds;
+    std::map<std::string, std::vector<PowerObservation>> held_back;
+    for (const SurfacePlan& plan : plans) {
+      PowerOfKind kind{CostPolynomial(plan.kind, hands_gradient_down(plan.role)), {}};
+      int i = 0;
+      for (const Point& p : points) {
+        if (p.key != plan.key || p.recipe != recipe || p.point != "surface" || !(p.energy_j > 0)) continue;
+        auto& to = i++ % kFolds == fold ? held_back[plan.key] : kind.observations;
+        to.push_back({p.channels, p.energy_j, p.time_s, 0.01});
+      }
+      if (kind.observations.size() >= 4) kinds.emplace(plan.key, std::move(kind));
+    }
+    const auto shared = with_others ? SharedPower::fit(kinds, kIdleW) : nullptr;
+    if (with_others && !shared) return {};
+    for (const auto& [key, kind] : kinds) {
+      const PowerModel model(kind.observations, kind.cost, shared, key);
+      for (const PowerObservation& o : held_back[key]) {
+        const SurfacePrediction energy =
+            model.energy({o.channels}, {Eigen::VectorXd::Constant(1, o.time_s), Eigen::MatrixXd::Zero(1, 1)});
+        score.add(energy.mean(0), o.energy_j, std::sqrt(energy.covariance(0, 0)) / energy.mean(0));
+      }
     }
   }
   return score;
@@ -238,6 +275,16 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
   std::set<std::string> recipes;
   for (const Point& p : points) recipes.insert(p.recipe);
   for (const std::string& recipe : recipes) {
+    const Score alone = score_held_back(points, plans, recipe, false);
+    const Score with_others = score_held_back(points, plans, recipe, true);
+    if (with_others.count > 0) {
+      std::printf(
+          "\n%s at batch %lld, recipe %s\n\n| energies held back, their times known | error | z | places |\n"
+          "| --- | --- | --- | --- |\n",
+          model.c_str(), static_cast<long long>(batch), recipe.c_str());
+      alone.print("each kind by itself");
+      with_others.print("with what all kinds have shown");
+    }
     const std::vector<Kind> kinds = kinds_of(points, plans, recipe);
     if (kinds.empty()) continue;
     std::printf("\n%s at batch %lld, recipe %s: %zu surfaces over two channel numbers\n\n", model.c_str(),

@@ -12,9 +12,15 @@ namespace ampere {
 enum class Part { kEnergy, kTime, kDeviceTime, kDeviceEnergy, kHostTime };
 
 struct CompositionError {
-  double log_bias = 0;      // whole over sum, logarithm
+  double log_bias = 0;      // whole over sum, logarithm; where `typical` is set, of a sum of that size
   double deviation = 0.07;  // relative; what we believe before any whole network was trained
   int networks = 0;         // whole networks behind it
+  // Some of what a whole network adds is the same for small and large ones: that much, over `typical`.
+  double fixed_share = 0;
+  double typical = 0;  // size of the sums that were compared; 0: no fixed part
+
+  // Of the whole over a sum of this size.
+  double factor(double sum) const;
 };
 
 // One whole network beside its estimate.
@@ -26,7 +32,11 @@ struct WholeCheck {
 // Weighs the checks against the belief that layers add up to within a few percent. Each check already
 // contains the surfaces' own errors, so the deviation is on the safe side.
 CompositionError learn_composition(const std::vector<WholeCheck>& checks);
-// The same where little is believed beforehand: host times of probes do not add up well.
+// The same for networks of one structure and many widths, which may add a fixed amount besides a factor: a
+// device that replays a network waits between replays, however narrow the layers are.
+CompositionError learn_device_time(const std::vector<WholeCheck>& checks);
+CompositionError learn_device_energy(const std::vector<WholeCheck>& checks);
+// As learn_composition, where little is believed beforehand: host times of probes do not add up well.
 CompositionError learn_host_composition(const std::vector<WholeCheck>& checks);
 
 // Kept in the store per method, family of networks and part; the belief where nothing is known.

@@ -250,6 +250,21 @@ TEST(Composition, FewChecksWidenTheInterval) {
   EXPECT_EQ(many.log_bias, 0);
 }
 
+TEST(Composition, TellsAFixedPartFromAFactor) {
+  std::vector<WholeCheck> fixed, factor;
+  for (const double sum : {2.8, 4.6, 4.9, 3.8, 6.0, 4.4}) {
+    fixed.push_back({sum + 0.22, sum});
+    factor.push_back({1.05 * sum, sum});
+  }
+  const CompositionError wait = learn_device_time(fixed);
+  EXPECT_NEAR(wait.factor(2.0) * 2.0, 2.22, 0.03) << "smaller than any that was trained";
+  EXPECT_NEAR(wait.factor(6.0) * 6.0, 6.22, 0.03);
+  const CompositionError slow = learn_device_energy(factor);
+  EXPECT_NEAR(slow.factor(2.0), 1.05, 0.01);
+  EXPECT_NEAR(slow.factor(8.0), 1.05, 0.01);
+  EXPECT_LE(wait.factor(1e-9), 2) << "nothing is all waiting";
+}
+
 TEST(Interval, IsAroundTheMeanAndPositive) {
   const Interval narrow = interval_of(10, 0.1);
   EXPECT_NEAR(narrow.low, 10 - 0.196, 0.01);

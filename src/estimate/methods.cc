@@ -63,8 +63,8 @@ void add_layers(Estimate& e, DeviceProfile& profile, const std::vector<Layer>& l
 Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers, const std::string& family,
                         MeasureMode mode) {
   SplitParts parts = split_parts(profile, layers);
-  const SplitFactors factors = split_factors(profile, family);
-  apply(factors, parts);
+  const double sum_j = parts.device_j, sum_s = parts.device_s;
+  apply(split_factors(profile, family), parts);
   // Nobody issues what is replayed.
   if (mode == MeasureMode::kReplay) parts.host_s = parts.host_s_variance = 0;
   Estimate e;
@@ -89,8 +89,8 @@ Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers
   add_layers(e, profile, layers, surface_map(split_plans(layers)), parts.energies, parts.times);
   if (parts.two_clocks) {
     for (LayerEstimate& layer : e.layers) {
-      layer.energy_j = layer.energy_j * std::exp(factors.device_j.log_bias);
-      layer.time_s = layer.time_s * std::exp(factors.device_s.log_bias);
+      layer.energy_j = layer.energy_j * (parts.device_j / sum_j);
+      layer.time_s = layer.time_s * (parts.device_s / sum_s);
     }
   }
   return e;

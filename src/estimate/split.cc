@@ -28,7 +28,7 @@ void add_host(DeviceProfile& profile, const std::vector<Layer>& layers,
 // What the factor leaves open counts as the networks' own spread (CompositionError::deviation of the totals),
 // so here only the value is scaled.
 void scale(double& value, double& variance, const CompositionError& factor) {
-  const double f = std::exp(factor.log_bias);
+  const double f = factor.factor(value);
   value *= f;
   variance *= f * f;
 }

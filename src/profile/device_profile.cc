@@ -17,6 +17,9 @@ bool is_paper(const std::string& key) { return key.rfind("paper/", 0) == 0; }
 constexpr double kReplayRepeatability = 0.005;
 constexpr double kEagerRepeatability = 0.03;
 constexpr double kHostScatter = 0.2;
+constexpr double kSharedGrowth = 1.1;
+// A surface with so many energies of its own learns nothing more from others (docs/accuracy.md).
+constexpr std::size_t kEnoughPowers = 16;
 
 double error_of(const Measurement& m, Quantity quantity) {
   return quantity == Quantity::kEnergy ? m.energy_error : m.time_error;
@@ -43,7 +46,9 @@ DeviceProfile::DeviceProfile(Store& store, std::string device, std::string recip
     : store_(store), device_(std::move(device)), recipe_(std::move(recipe)) {}
 
 void DeviceProfile::add_plans(const std::vector<SurfacePlan>& plans) {
+  const std::size_t before = plans_.size();
   for (const SurfacePlan& p : plans) plans_[p.key] = p;
+  if (plans_.size() != before) powers_.clear();  // kinds teach each other
 }
 
 const SurfacePlan& DeviceProfile::plan(const std::string& key) const {
@@ -77,7 +82,7 @@ void DeviceProfile::forget_models(const std::string& surface) {
     if (key.rfind(prefix, 0) == 0) key = key.substr(prefix.size());
   }
   for (Quantity q : {Quantity::kEnergy, Quantity::kTime, Quantity::kHost}) models_.erase({key, q});
-  powers_.erase(key);
+  for (const bool shared : {false, true}) powers_.erase({key, shared});
 }
 
 void DeviceProfile::use_probes(Probes probes) {
@@ -173,8 +178,30 @@ const SurfaceModel& DeviceProfile::model(const std::string& key, Quantity quanti
   return *(models_[{key, quantity}] = std::move(fitted));
 }
 
-const PowerModel& DeviceProfile::power(const std::string& key) {
-  auto it = powers_.find(key);
+std::shared_ptr<const SharedPower> DeviceProfile::shared_power() {
+  std::map<std::string, PowerOfKind> kinds;
+  std::size_t points = 0;
+  for (const auto& [key, p] : plans_) {
+    if (is_paper(key)) continue;
+    PowerOfKind kind{CostPolynomial(p.kind, hands_gradient_down(p.role)), powers_among(key)};
+    if (kind.observations.empty()) continue;
+    points += kind.observations.size();
+    kinds.emplace(key, std::move(kind));
+  }
+  // While a device is being profiled, points come one by one: a few more change little.
+  if (kinds.size() == shared_kinds_ && points >= shared_points_ &&
+      static_cast<double>(points) <= kSharedGrowth * static_cast<double>(shared_points_))
+    return shared_power_;
+  const auto start = std::chrono::steady_clock::now();
+  shared_power_ = SharedPower::fit(kinds, idle_power_w().value_or(0));
+  shared_kinds_ = kinds.size();
+  shared_points_ = points;
+  fitting_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return shared_power_;
+}
+
+const PowerModel& DeviceProfile::power(const std::string& key, bool shared) {
+  auto it = powers_.find({key, shared});
   if (it != powers_.end()) return *it->second;
   const SurfacePlan& p = plan(key);
   std::vector<PowerObservation> probed;
@@ -183,12 +210,17 @@ const PowerModel& DeviceProfile::power(const std::string& key) {
   if (seen.empty()) seen = probed;
   if (seen.empty())
     throw Error(ErrorKind::kNotProfiled, "no energy was measured for " + key + "; run ampere profile");
+  auto all = shared && seen.size() < kEnoughPowers ? shared_power() : nullptr;
+  if (all && !all->knows(key)) all = nullptr;
   const auto start = std::chrono::steady_clock::now();
-  auto fitted = std::make_unique<PowerModel>(seen, CostPolynomial(p.kind, hands_gradient_down(p.role)));
+  auto fitted =
+      std::make_unique<PowerModel>(seen, CostPolynomial(p.kind, hands_gradient_down(p.role)), all, key);
   for (const PowerObservation& o : probed) fitted->know(o);
   fitting_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return *(powers_[key] = std::move(fitted));
+  return *(powers_[{key, shared}] = std::move(fitted));
 }
+
+const PowerModel& DeviceProfile::own_power(const std::string& key) { return power(key, false); }
 
 bool DeviceProfile::all_have_energy(const std::string& key) {
   const auto complete = [&](const std::string& stored) {
@@ -200,7 +232,7 @@ bool DeviceProfile::all_have_energy(const std::string& key) {
 
 SurfacePrediction DeviceProfile::energies(const std::string& key, const std::vector<Channels>& places) {
   if (all_have_energy(key)) return model(key, Quantity::kEnergy).at(places);
-  return power(key).energy(places, model(key, Quantity::kTime).at(places));
+  return power(key, true).energy(places, model(key, Quantity::kTime).at(places));
 }
 
 HostTime DeviceProfile::host(const std::string& key) {

@@ -52,8 +52,9 @@ class DeviceProfile {
   std::vector<Observation> observations(const std::string& key, Quantity quantity);
   // Fitted on first use. Throws Error{kNotProfiled} without points.
   const SurfaceModel& model(const std::string& key, Quantity quantity);
-  // Where time was measured at more places than energy.
-  const PowerModel& power(const std::string& key);
+  // Where time was measured at more places than energy: told from the surface's own points alone, which is
+  // quick enough for after every point.
+  const PowerModel& own_power(const std::string& key);
   // Energies at distinct places: told by the energies measured or, where times were measured without, as time
   // times power.
   SurfacePrediction energies(const std::string& key, const std::vector<Channels>& places);
@@ -78,6 +79,8 @@ class DeviceProfile {
   std::vector<Observation> observations_among(const std::string& stored, const SurfacePlan& plan,
                                               Quantity quantity);
   std::vector<PowerObservation> powers_among(const std::string& stored);
+  const PowerModel& power(const std::string& key, bool shared);
+  std::shared_ptr<const SharedPower> shared_power();
   void forget_models(const std::string& surface);
 
   Store& store_;
@@ -86,7 +89,9 @@ class DeviceProfile {
   std::map<std::string, SurfacePlan> plans_;
   std::map<std::string, std::vector<StoredPoint>> points_;
   std::map<std::pair<std::string, Quantity>, std::unique_ptr<SurfaceModel>> models_;
-  std::map<std::string, std::unique_ptr<PowerModel>> powers_;
+  std::map<std::pair<std::string, bool>, std::unique_ptr<PowerModel>> powers_;  // alone, or with the others
+  std::shared_ptr<const SharedPower> shared_power_;
+  std::size_t shared_kinds_ = 0, shared_points_ = 0;  // behind it
   Probes probes_ = Probes::kEnergies;
   double fitting_seconds_ = 0;
 };

@@ -6,69 +6,63 @@
 namespace ampere {
 namespace {
 
-// How well energy comes again at the same place.
-constexpr double kRepeatability = 0.01;
-constexpr int kFeatures = 3;
 // With a dozen points the process likes to think that it knows everything; at places that nobody measured it
 // is never believed to be better than this (docs/accuracy.md).
 constexpr double kLeastDeviation = 0.03;
 
 }  // namespace
 
-PowerModel::PowerModel(const std::vector<PowerObservation>& observations, const CostPolynomial& cost)
-    : cost_(cost) {
-  const auto n = static_cast<Eigen::Index>(observations.size());
-  std::vector<Channels> places;
-  Eigen::VectorXd times(n);
-  GpData data;
-  data.y.resize(n);
-  data.noise_weights.resize(n);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    const PowerObservation& o = observations[static_cast<std::size_t>(i)];
-    places.push_back(o.channels);
-    times(i) = o.time_s;
-    data.y(i) = std::log(o.energy_j / o.time_s);
-    const double error = std::min(o.error, 0.3) / kRepeatability;
-    data.noise_weights(i) = 1 + error * error;
-  }
-  data.x = locate(places, times);
+PowerModel::PowerModel(const std::vector<PowerObservation>& observations, const CostPolynomial& cost,
+                       std::shared_ptr<const SharedPower> shared, std::string kind)
+    : cost_(cost), shared_(std::move(shared)), kind_(std::move(kind)) {
+  PowerData data = shared_ ? energy_by_amounts(cost_, observations, shared_->base_w())
+                           : power_by_rates(cost_, observations);
   GpOptions options = default_surface_options().gp;
   options.kernel = KernelType::kMatern52;  // power is smooth in what the device does, unlike time in channels
-  gp_ = std::make_shared<Gp>(Gp::fit(std::move(data), options));
+  gp_ = std::make_shared<Gp>(
+      Gp::fit({std::move(data.x), std::move(data.y), {}, std::move(data.noise_weights)}, options));
   caution_ = caution(*gp_);
   for (const PowerObservation& o : observations) know(o);
 }
 
 void PowerModel::know(const PowerObservation& observation) { known_[observation.channels] = observation; }
 
-Eigen::MatrixXd PowerModel::locate(const std::vector<Channels>& places, const Eigen::VectorXd& times) const {
-  Eigen::MatrixXd x(static_cast<Eigen::Index>(places.size()), kFeatures);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto row = static_cast<Eigen::Index>(i);
-    const double time = std::max(times(row), 1e-12);
-    x.row(row) << std::log(std::max(cost_.flops(places[i]), 1.0) / time),
-        std::log(std::max(cost_.bytes(places[i]), 1.0) / time), std::log(time);
+GpJointPrediction PowerModel::log_energy(const std::vector<Channels>& places,
+                                         const Eigen::VectorXd& times) const {
+  GpJointPrediction own = gp_->joint(shared_ ? amounts(cost_, places, times) : rates(cost_, places, times));
+  const double roughness = gp_->hyperparameters().noise_sd;
+  own.covariance.diagonal().array() += roughness * roughness;
+  own.covariance *= caution_;
+  if (!shared_) {
+    own.mean.array() += times.array().max(1e-12).log();
+    return own;
   }
-  return x;
+  own = log_energies(std::move(own), cost_, shared_->base_w(), places, times);
+  const GpJointPrediction all = shared_->log_energy(kind_, places, times);
+  // Weighed by what each knows. Either may think too well of itself, so together they are as sure as the less
+  // sure of the two.
+  const Eigen::ArrayXd v = own.covariance.diagonal().array(), w = all.covariance.diagonal().array();
+  const Eigen::VectorXd by_all = (v / (v + w)).matrix();
+  const Eigen::VectorXd by_own = Eigen::VectorXd::Ones(by_all.size()) - by_all;
+  GpJointPrediction both;
+  both.mean = by_own.cwiseProduct(own.mean) + by_all.cwiseProduct(all.mean);
+  both.covariance = by_own.asDiagonal() * own.covariance * by_own.asDiagonal();
+  both.covariance += by_all.asDiagonal() * all.covariance * by_all.asDiagonal();
+  const Eigen::VectorXd stretch = (v.max(w) / both.covariance.diagonal().array()).sqrt().matrix();
+  both.covariance = stretch.asDiagonal() * both.covariance * stretch.asDiagonal();
+  return both;
 }
 
 SurfacePrediction PowerModel::energy(const std::vector<Channels>& places,
                                      const SurfacePrediction& times) const {
-  const GpJointPrediction power = gp_->joint(locate(places, times.mean));
+  const GpJointPrediction energy = log_energy(places, times.mean);
   // A layer that takes longer than thought draws less meanwhile: energy grows by less than the time does.
   constexpr double kStep = 1.05;
-  const Eigen::VectorXd slower = gp_->mean(locate(places, kStep * times.mean));
-  const double roughness = gp_->hyperparameters().noise_sd;
+  const Eigen::VectorXd slower = log_energy(places, kStep * times.mean).mean;
   const auto n = static_cast<Eigen::Index>(places.size());
-  SurfacePrediction out{Eigen::VectorXd(n), Eigen::MatrixXd(n, n)};
-  Eigen::VectorXd share(n);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    out.mean(i) = times.mean(i) * std::exp(power.mean(i));
-    share(i) = std::clamp(1 + (slower(i) - power.mean(i)) / std::log(kStep), 0.0, 1.2);
-  }
-  Eigen::MatrixXd relative = power.covariance;
-  relative.diagonal().array() += roughness * roughness;
-  relative *= caution_;
+  SurfacePrediction out{energy.mean.array().exp().matrix(), Eigen::MatrixXd(n, n)};
+  const Eigen::VectorXd share = ((slower - energy.mean) / std::log(kStep)).array().max(0.0).min(1.2).matrix();
+  Eigen::MatrixXd relative = energy.covariance;
   relative.diagonal().array() += kLeastDeviation * kLeastDeviation;
   for (Eigen::Index i = 0; i < n; ++i) {
     for (Eigen::Index j = 0; j < n; ++j)
@@ -77,7 +71,7 @@ SurfacePrediction PowerModel::energy(const std::vector<Channels>& places,
   for (Eigen::Index i = 0; i < n; ++i) {
     const auto seen = known_.find(places[static_cast<std::size_t>(i)]);
     if (seen == known_.end()) continue;
-    const double error = std::max(seen->second.error, kRepeatability);
+    const double error = std::max(seen->second.error, kEnergyRepeatability);
     if (error * error > relative(i, i)) continue;
     out.mean(i) = seen->second.energy_j;
     relative.row(i).setZero();
@@ -90,7 +84,9 @@ SurfacePrediction PowerModel::energy(const std::vector<Channels>& places,
 
 Eigen::VectorXd PowerModel::relative_deviation(const std::vector<Channels>& places,
                                                const Eigen::VectorXd& times) const {
-  return gp_->predict(locate(places, times)).variance.cwiseMax(0).cwiseSqrt();
+  return gp_->predict(shared_ ? amounts(cost_, places, times) : rates(cost_, places, times))
+      .variance.cwiseMax(0)
+      .cwiseSqrt();
 }
 
 }  // namespace ampere

@@ -300,6 +300,40 @@ TEST(PowerModel, TellsKernelsApartByTheirTimes) {
   EXPECT_NEAR(known.mean(0) / seen[3].energy_j, 1, 0.01);
 }
 
+// Each kind has seen few layers, and hardly a slow one; together they have seen enough.
+TEST(SharedPower, KindsTeachEachOther) {
+  const auto layers = parse_layers(build(parse_zoo("cnn5")), 16);
+  const auto truth = [&](const CostPolynomial& cost, Channels c, bool slow) {
+    const double time = (1e-5 + 1e-12 * cost.flops(c)) * (slow ? 2 : 1);
+    return PowerObservation{c, 100 * time + 2e-10 * cost.flops(c), time, 0.001};
+  };
+  std::map<std::string, PowerOfKind> kinds;
+  for (int k = 1; k <= 3; ++k) {
+    PowerOfKind kind{CostPolynomial(layers[static_cast<std::size_t>(k)].kind, true), {}};
+    for (int i = 0; i < 8; ++i)
+      kind.observations.push_back(
+          truth(kind.cost, {1 + (i + k) * 7 % 32, 1 + (i + k) * 11 % 64}, i % 3 == 0 && k != 1));
+    kinds.emplace("kind" + std::to_string(k), kind);
+  }
+  const auto shared = SharedPower::fit(kinds, 90);
+  ASSERT_TRUE(shared);
+  const PowerOfKind& first = kinds.at("kind1");  // never seen slow
+  const PowerModel alone(first.observations, first.cost);
+  const PowerModel with_others(first.observations, first.cost, shared, "kind1");
+  double off_alone = 0, off_with_others = 0;
+  for (const Channels c : {Channels{9, 30}, Channels{12, 32}, Channels{20, 50}, Channels{25, 20}}) {
+    const PowerObservation t = truth(first.cost, c, true);
+    const SurfacePrediction times{Eigen::VectorXd::Constant(1, t.time_s), Eigen::MatrixXd::Zero(1, 1)};
+    off_alone += std::abs(std::log(alone.energy({c}, times).mean(0) / t.energy_j)) / 4;
+    off_with_others += std::abs(std::log(with_others.energy({c}, times).mean(0) / t.energy_j)) / 4;
+  }
+  EXPECT_LT(off_with_others, 0.06);
+  EXPECT_LT(off_with_others, off_alone);
+
+  kinds.erase("kind3");
+  EXPECT_FALSE(SharedPower::fit(kinds, 90)) << "two kinds are too few";
+}
+
 TEST(Guided, KeepsToTheStepOfTheChannels) {
   for (const Channels& c : candidates(Surface::kInOut, {{8, 512, 8}, {32, 256, 32}})) {
     EXPECT_EQ(c.in % 8, 0);

@@ -150,7 +150,8 @@ class Run {
     if (!options_.sparse_energy) return {by_model(), true};
     // Energy at the corners first, which tells time as well; then what teaches more per second.
     const std::set<Channels> metered = places_with_energy(plan.key);
-    const PowerModel* power = enough(metered, options_.guided_energy) ? &profile_.power(plan.key) : nullptr;
+    const PowerModel* power =
+        enough(metered, options_.guided_energy) ? &profile_.own_power(plan.key) : nullptr;
     const NextPoint energy =
         next_point(surface, plan.domain, metered, refused,
                    power ? deviations_of(*power, profile_.model(plan.key, Quantity::kTime)) : Deviations{},
