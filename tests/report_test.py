@@ -304,7 +304,7 @@ class Reports(AmpereTest):
     def test_results_alone(self):
         """No store is needed, and none is made."""
         self.report("--results", RESULTS / "h200")
-        self.assertEqual(list(self.js(DRAWN)), ["scatter", "mape", "cdf", "profiling"])
+        self.assertEqual(list(self.js(DRAWN)), ["scatter", "mape", "cdf", "curves", "profiling"])
         self.assertFalse(self.store.exists())
 
 
