@@ -180,6 +180,7 @@ Json Session::train_run(const Json& params) {
   Json out = {{"meter", source.meter->info().name}, {"modelled", source.meter->info().modelled}};
   out["energy_j"] = out["time_s"] = out["loss_last"] = out["test_loss"] = out["test_accuracy"] = nullptr;
   if (iterations > 0) {
+    if (!source.meter->info().modelled && !source.idle_known) measure_idle(1, *device_, source);
     const Stretch stretch = run.train(iterations, rate, source);
     if (stretch.energy_j > 0) out["energy_j"] = stretch.energy_j;
     out["time_s"] = stretch.time_s;

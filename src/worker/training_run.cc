@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "meter/once.h"
 #include "network/shape.h"
 #include "worker/trainer.h"
 
@@ -123,14 +124,15 @@ Stretch TrainingRun::train(std::int64_t iterations, double learning_rate, MeterI
   State& s = *state_;
   s.trainer->set_learning_rate(learning_rate);
   s.device.synchronise();
-  const Reading before = source.meter->read();
-  const Seconds start = now();
-  for (std::int64_t i = 0; i < iterations; ++i) s.step();
-  s.device.synchronise();
-  const Seconds time = now() - start;
-  const Reading after = source.meter->read();
+  const MeteredOnce metered = meter_once(
+      *source.meter,
+      [&] {
+        for (std::int64_t i = 0; i < iterations; ++i) s.step();
+        s.device.synchronise();
+      },
+      source.character, source.idle);
   iterations_ += iterations;
-  return {(after.energy - before.energy).value(), time.value(), s.trainer->last_loss().value_or(0)};
+  return {metered.energy.value(), metered.time.value(), s.trainer->last_loss().value_or(0)};
 }
 
 TestResult TrainingRun::test() {

@@ -37,7 +37,7 @@ class TrainingRun {
               std::shared_ptr<DeviceData> data, Device& device);
   ~TrainingRun();
 
-  // The meter is read before and after, with the device at rest.
+  // The meter is read before and after, with the device at rest, at its ticks where it has any.
   Stretch train(std::int64_t iterations, double learning_rate, MeterInUse& source);
   TestResult test();
   std::int64_t iterations() const { return iterations_; }
