@@ -9,6 +9,7 @@ namespace {
 // Some of the idle power is the clock's and the context's own; small layers draw hardly more than it.
 constexpr double kShareOfIdle = 0.8;
 constexpr double kShareOfLeast = 0.9;
+constexpr double kLeastBeyond = 0.05;
 // Moving a byte costs about as much as so many operations on it.
 constexpr double kFlopsPerByte = 40;
 
@@ -72,7 +73,8 @@ PowerData energy_by_amounts(const CostPolynomial& cost, const std::vector<PowerO
                  Eigen::VectorXd(n)};
   for (Eigen::Index i = 0; i < n; ++i) {
     const PowerObservation& o = observations[static_cast<std::size_t>(i)];
-    const double beyond_j = o.energy_j - base_w * o.time_s;
+    // The base may be older than the observation.
+    const double beyond_j = std::max(o.energy_j - base_w * o.time_s, kLeastBeyond * o.energy_j);
     data.y(i) = std::log(beyond_j) - log_work(cost, o.channels);
     const double error = std::hypot(kEnergyRepeatability, std::min(o.error, 0.3));
     data.noise_weights(i) = noise_weight(error * o.energy_j / beyond_j);
