@@ -25,6 +25,7 @@ Eigen::VectorXd times_of(const std::vector<PowerObservation>& observations) {
 
 std::vector<Channels> places_of(const std::vector<PowerObservation>& observations) {
   std::vector<Channels> places;
+  places.reserve(observations.size());
   for (const PowerObservation& o : observations) places.push_back(o.channels);
   return places;
 }
