@@ -221,7 +221,7 @@ void print_text(const Options& o, const PruneOptions& p, const Network& network,
   if (!o.output.empty()) say("the network is in " + o.output);
 }
 
-TrainingEnergy checking_energy(const Options& o, const Session& session) {
+TrainingEnergy checking_energy(const Options& o, MeasureMode mode, const Session& session) {
   const bool slow_meter = session.probe_mode() == MeasureMode::kReplay;
   if (!o.data.empty()) {
     TrainingOptions training;
@@ -235,10 +235,8 @@ TrainingEnergy checking_energy(const Options& o, const Session& session) {
   ProfilingOptions exact;
   exact.target_error = 0.01;
   exact.budget_s = slow_meter ? 4 : 1;
-  return energy_on_random_data(
-      session.measure(), o.model.batch,
-      measuring_whole(session, o.model, exact,
-                      o.mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager));
+  return energy_on_random_data(session.measure(), o.model.batch,
+                               measuring_whole(session, o.model, exact, mode));
 }
 
 // With the worker that is at hand: the network as it is and the pruned one trained for a moment, in turns.
@@ -257,7 +255,7 @@ CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network&
                       check, 100 * estimated, 100 * m.share, 100 * m.error));
     };
   }
-  return prune_checked(profile, network, o.model.batch, checking_energy(o, session), c);
+  return prune_checked(profile, network, o.model.batch, checking_energy(o, p.mode, session), c);
 }
 
 CheckedPlan plan_for(const Options& o, const PruneOptions& p, const Network& network, StoredDevice& device) {

@@ -121,7 +121,7 @@ Score score_times(const std::vector<Kind>& kinds, const SurfaceOptions& options,
   return score;
 }
 
-constexpr double kIdleW = 121;  // of the H200 that the points come from (results/h200/detect.txt)
+constexpr double kIdleW = 125;  // of the H200 that the points come from (results/h200/detect.txt)
 
 enum class Power { kRatesAndTime, kChannels, kConstant };
 

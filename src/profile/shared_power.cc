@@ -25,17 +25,6 @@ GpOptions shared_options() {
   return options;
 }
 
-GpData every_nth(const GpData& all, Eigen::Index n) {
-  const Eigen::Index rows = (all.x.rows() + n - 1) / n;
-  GpData some{Eigen::MatrixXd(rows, all.x.cols()), Eigen::VectorXd(rows), {}, Eigen::VectorXd(rows)};
-  for (Eigen::Index i = 0; i < rows; ++i) {
-    some.x.row(i) = all.x.row(i * n);
-    some.y(i) = all.y(i * n);
-    some.noise_weights(i) = all.noise_weights(i * n);
-  }
-  return some;
-}
-
 GpData rows_of(const GpData& all, const std::vector<Eigen::Index>& rows) {
   const auto n = static_cast<Eigen::Index>(rows.size());
   GpData some{Eigen::MatrixXd(n, all.x.cols()), Eigen::VectorXd(n), Eigen::MatrixXd(n, all.basis.cols()),
@@ -48,6 +37,15 @@ GpData rows_of(const GpData& all, const std::vector<Eigen::Index>& rows) {
     some.noise_weights(i) = all.noise_weights(row);
   }
   return some;
+}
+
+// Every nth, and the first of each kind, so that no kind goes without.
+GpData thinned(const GpData& all, Eigen::Index n) {
+  std::vector<Eigen::Index> rows;
+  for (Eigen::Index i = 0; i < all.x.rows(); ++i) {
+    if (i % n == 0 || all.basis.row(i) != all.basis.row(i - 1)) rows.push_back(i);
+  }
+  return rows_of(all, rows);
 }
 
 // How far each observation is off what the others say, in predicted deviations, a fifth of every kind held
@@ -116,7 +114,7 @@ std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, 
     return std::shared_ptr<const SharedPower>(new SharedPower(std::move(gp), known, base_w));
   };
   if (n <= kMostFitted) return made(Gp::fit(std::move(data), shared_options()));
-  const Gp some = Gp::fit(every_nth(data, (n + kMostFitted - 1) / kMostFitted), shared_options());
+  const Gp some = Gp::fit(thinned(data, (n + kMostFitted - 1) / kMostFitted), shared_options());
   return made(Gp::with_hyperparameters(std::move(data), some.hyperparameters(), shared_options()));
 }
 
