@@ -274,8 +274,7 @@ void run(const Options& o) {
   parse_layers(model.network, o.model.batch);
   const Method& method = find_method(o.method);
   if (o.probes() && o.method != "split") throw bad_input("--probe and --exact go with --method split only");
-  if (o.training() == MeasureMode::kReplay && o.method != "split")
-    throw bad_input("--mode replay goes with --method split only");
+  require_mode(method, o.training());
   if (o.probes() && !o.common.device.empty())
     throw bad_input("--probe measures on the worker's device; leave --device away");
   Answer a;
@@ -304,7 +303,8 @@ void run(const Options& o) {
     throw Error(error.kind(),
                 fmt::format("{}\nrun: {}", error.what(), profile_command(o.model, o.common, o.method)));
   }
-  if (o.training() == MeasureMode::kReplay && a.estimate.regime == Regime::kSingle)
+  // A method that knows replayed training only was profiled by replaying.
+  if (o.training() == MeasureMode::kReplay && method.tells_eager && a.estimate.regime == Regime::kSingle)
     throw bad_input("a CPU has nothing to replay; leave --mode away");
   a.tuned = with_autotune(o, store, a.device, model.network);
   a.job = job_of(o);

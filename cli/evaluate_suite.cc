@@ -18,7 +18,7 @@ namespace {
 std::vector<std::string> methods_for(const SuiteRun& run, bool accelerator) {
   if (!accelerator) return {"split", "paper", "neuralpower"};
   if (run.autotune) return {"split", "split-probe"};
-  if (run.mode == MeasureMode::kReplay) return {"split", "split-probe", "split-exact"};
+  if (run.mode == MeasureMode::kReplay) return {"split", "split-probe", "paper-replay"};
   return {"split", "split-probe", "paper", "neuralpower"};
 }
 

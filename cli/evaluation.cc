@@ -18,9 +18,7 @@ Model model_to_evaluate(const EvaluationOptions& o) {
                     ": random networks are sampled from zoo families only; see: ampere models");
   }
   for (const std::string& name : o.methods) {
-    if (o.mode == MeasureMode::kReplay && !method_behind(name).learns_composition)
-      throw bad_input("--mode replay: " + name + " tells the cost of eager training only");
-    method_behind(name);
+    require_mode(method_behind(name), o.mode);
   }
   return model;
 }

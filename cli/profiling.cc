@@ -93,9 +93,10 @@ void measure_idle(const Session& session, DeviceProfile& profile) {
   });
 }
 
-ProfileOptions measuring_eagerly(const Session& session, const ModelOptions& model,
-                                 const ProfilingOptions& options) {
+ProfileOptions measuring_as_published(const Session& session, const ModelOptions& model,
+                                      const ProfilingOptions& options, MeasureMode mode) {
   ProfileOptions p;
+  p.mode = mode;
   p.guided.max_points_1d = or_else(options.points_1d, 8);
   p.guided.max_points_2d = or_else(options.points_2d, 18);
   p.guided.stop_deviation = options.target_deviation > 0 ? options.target_deviation : 0.05;
@@ -104,13 +105,13 @@ ProfileOptions measuring_eagerly(const Session& session, const ModelOptions& mod
   p.meter = session.meter;
   p.target_error = options.target_error > 0 ? options.target_error : 0.01;
   p.budget_s = options.budget_s;
-  if (quick(session, options)) take_a_quick_look(p, kTicksOfANetwork);
+  if (quick(session, options))
+    take_a_quick_look(p, mode == MeasureMode::kReplay ? kTicksOfALayer : kTicksOfANetwork);
   return p;
 }
 
 ProfileOptions measuring(const Session& session, const ModelOptions& model, const ProfilingOptions& options) {
-  ProfileOptions p = measuring_eagerly(session, model, options);
-  p.mode = session.probe_mode();
+  ProfileOptions p = measuring_as_published(session, model, options, session.probe_mode());
   p.guided.spread_of_three = 2;
   if (!two_clocks(session)) {
     // Kernels work in blocks of channels, so even a line has steps that four points do not show.
@@ -120,7 +121,6 @@ ProfileOptions measuring(const Session& session, const ModelOptions& model, cons
     p.guided.min_points_2d = std::min(14, p.guided.max_points_2d);
     return p;
   }
-  if (quick(session, options)) take_a_quick_look(p, kTicksOfALayer);
   p.sparse_energy = true;
   p.guide = Quantity::kTime;
   p.guided.max_points_1d = or_else(options.points_1d, 48);
@@ -141,9 +141,7 @@ ProfileOptions measuring(const Session& session, const ModelOptions& model, cons
 
 ProfileOptions measuring_whole(const Session& session, const ModelOptions& model,
                                const ProfilingOptions& options, MeasureMode mode) {
-  ProfileOptions p = measuring_eagerly(session, model, options);
-  p.mode = mode;
-  if (mode == MeasureMode::kReplay && quick(session, options)) take_a_quick_look(p, kTicksOfALayer);
+  ProfileOptions p = measuring_as_published(session, model, options, mode);
   if (two_clocks(session)) return p;
   p.window_s = 2 * p.window_s;
   p.budget_s = 2 * p.budget_s;
@@ -192,10 +190,14 @@ MethodProfile profile_method(const Session& session, DeviceProfile& profile, con
   Progress bar(fmt::format("profiling {}", method.name), quiet);
   const auto start = std::chrono::steady_clock::now();
   const bool ours = method.learns_composition;
-  ProfileOptions p = ours ? measuring(session, m, options) : measuring_eagerly(session, m, options);
+  if (!method.tells_eager && !two_clocks(session))
+    throw bad_input(std::string("a CPU has nothing to replay; leave the method ") + method.name + " away");
+  const MeasureMode as_told = method.tells_replay ? MeasureMode::kReplay : MeasureMode::kEager;
+  ProfileOptions p =
+      ours ? measuring(session, m, options) : measuring_as_published(session, m, options, as_told);
   if (ours) measure_idle(session, profile);
   // The published method starts from the lowest and the highest channels only.
-  if (std::string(method.name) == "paper") p.guided.all_corners = false;
+  if (std::string(method.name).rfind("paper", 0) == 0) p.guided.all_corners = false;
   const std::vector<Network> networks = networks_to_check(model, ours ? options.checks : 0);
   if (p.sparse_energy) {
     for (const Network& network : networks) {

@@ -23,10 +23,10 @@ struct ProfilingOptions {
 };
 void add_profiling_options(CLI::App& verb, ProfilingOptions& options);
 
-// How points of this session are measured: of `split`, and of the methods that train eagerly only.
+// How points of this session are measured: of `split`, and of the methods that know one way of training only.
 ProfileOptions measuring(const Session& session, const ModelOptions& model, const ProfilingOptions& options);
-ProfileOptions measuring_eagerly(const Session& session, const ModelOptions& model,
-                                 const ProfilingOptions& options);
+ProfileOptions measuring_as_published(const Session& session, const ModelOptions& model,
+                                      const ProfilingOptions& options, MeasureMode mode);
 // Whole networks: longer where one measurement can settle, and in several passes
 // (CheckOptions, EvaluateOptions) where the host drifts.
 ProfileOptions measuring_whole(const Session& session, const ModelOptions& model,

@@ -110,8 +110,10 @@ class Accelerator(AmpereTest):
         self.assertGreater(done["methods"]["split-probe"]["probe_time_s"], 0)
         self.assertIn("mape_at_true_time", done["methods"]["split"])
         self.assertEqual({n["passes"] for n in done["networks"]}, {3})
-        replayed = self.json_of("evaluate", *NETWORK, *CUDA, "--samples", "3", "--mode", "replay", "--method", "split")
+        replayed = self.json_of("evaluate", *NETWORK, *CUDA, "--samples", "3", "--mode", "replay", "--method", "split,paper-replay")
         self.assertEqual((replayed["mode"], len(self.points("truth-replay1/%"))), ("replay", 3))
+        self.assertIn("paper-replay", replayed["methods"])
+        self.json_of("estimate", *NETWORK, "--method", "paper-replay", "--mode", "replay")
 
     def test_suite_goes_on_where_it_was(self):
         suite = ["evaluate", "--suite", "paper", "--samples", "2", "--method", "split", "-q", "-o", "out", *CUDA]

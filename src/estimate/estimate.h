@@ -62,6 +62,8 @@ struct Method {
   const char* description;
   // Learns from whole networks how well layers add up (composition.h); the published method does not.
   bool learns_composition;
+  bool tells_eager;   // which training it can tell the cost of: issued by the host step by step,
+  bool tells_replay;  // or captured once and replayed
   std::vector<SurfacePlan> (*plans)(const std::vector<Layer>& layers);
   // All surfaces of plans() must have points in the profile. `family` as family_of() tells it.
   // `mode`: how the network will be trained, eagerly or by replaying captured steps.
@@ -71,6 +73,9 @@ struct Method {
 const std::vector<Method>& methods();
 // Throws Error{kBadInput} that lists the known ones.
 const Method& find_method(const std::string& name);
+
+// Throws Error{kBadInput} where the method cannot tell the cost of training in that mode.
+void require_mode(const Method& method, MeasureMode mode);
 
 // Adds the method's plans to the profile and returns the keys of those that nobody has measured yet.
 std::vector<std::string> missing_surfaces(DeviceProfile& profile, const Method& method,

@@ -26,6 +26,7 @@ std::string family_of(const Network& network, std::int64_t batch) {
 
 Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
                           std::int64_t batch, MeasureMode mode) {
+  require_mode(method, mode);
   const std::vector<Layer> layers = parse_layers(network, batch);
   const std::vector<std::string> missing = missing_surfaces(profile, method, layers);
   if (!missing.empty()) {

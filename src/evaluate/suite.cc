@@ -9,7 +9,7 @@
 namespace ampere {
 namespace {
 
-constexpr const char* kMethods[] = {"split-probe", "split-exact", "split",        "paper",
+constexpr const char* kMethods[] = {"split-probe", "split-exact", "split",        "paper",      "paper-replay",
                                     "neuralpower", "flops",       "flops-affine", "flops-bytes"};
 
 std::string percent(double share) {
@@ -118,7 +118,7 @@ void add_distribution(std::ostringstream& out, const std::vector<Json>& evaluati
   for (double limit : limits) cells.push_back(percent(limit));
   out << header(cells);
   for (const Json& e : evaluations) {
-    for (const char* name : {"split-probe", "split", "paper", "flops"}) {
+    for (const char* name : {"split-probe", "split", "paper", "paper-replay", "flops"}) {
       if (!e.at("methods").contains(name)) continue;
       cells = first_cells(e);
       cells.push_back(std::string("`") + name + "`");

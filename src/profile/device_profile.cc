@@ -10,7 +10,9 @@
 namespace ampere {
 namespace {
 
-bool is_paper(const std::string& key) { return key.rfind("paper/", 0) == 0; }
+bool is_paper(const std::string& key) {
+  return key.rfind("paper/", 0) == 0 || key.rfind("paper-replay/", 0) == 0;
+}
 
 // How well the same layer's cost comes again some minutes later: replays hardly differ, while eager training
 // shares the processor with everything else.

@@ -65,4 +65,14 @@ std::vector<SurfacePlan> paper_plans(const std::vector<Layer>& layers) {
   return plans;
 }
 
+std::vector<SurfacePlan> paper_replay_plans(const std::vector<Layer>& layers) {
+  const auto replayed = [](const std::string& key) { return "paper-replay" + key.substr(key.find('/')); };
+  std::vector<SurfacePlan> plans = paper_plans(layers);
+  for (SurfacePlan& plan : plans) {
+    plan.key = replayed(plan.key);
+    for (Neighbour& n : plan.subtract) n.key = replayed(n.key);
+  }
+  return plans;
+}
+
 }  // namespace ampere

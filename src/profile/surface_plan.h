@@ -42,4 +42,7 @@ inline constexpr Phase kStages[] = {Phase::kForward, Phase::kBackward, Phase::kU
 // `paper`: 1-, 2- and 3-layer networks, those that others subtract first.
 std::vector<SurfacePlan> paper_plans(const std::vector<Layer>& layers);
 
+// `paper-replay`: the same networks, but captured and replayed, for networks that will be trained so.
+std::vector<SurfacePlan> paper_replay_plans(const std::vector<Layer>& layers);
+
 }  // namespace ampere

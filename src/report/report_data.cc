@@ -86,10 +86,12 @@ Json estimate_json(const Estimate& e, const KnownNetwork& n) {
 Json estimates(Store& store, const std::string& device, const std::vector<KnownNetwork>& networks,
                const std::string& method, bool required) {
   Json out = Json::array();
+  const Method& by = find_method(method);
+  const MeasureMode mode = by.tells_eager ? MeasureMode::kEager : MeasureMode::kReplay;
   for (const KnownNetwork& n : networks) {
     DeviceProfile profile(store, device, n.recipe);
     try {
-      out.push_back(estimate_json(estimate_network(profile, find_method(method), n.network, n.batch), n));
+      out.push_back(estimate_json(estimate_network(profile, by, n.network, n.batch, mode), n));
     } catch (const Error& e) {
       if (required || e.kind() != ErrorKind::kNotProfiled) throw;
     }

@@ -16,6 +16,9 @@ constexpr int kFine2d = 24;
 constexpr int kCoarse2d = 12;
 constexpr std::size_t kMostSteps = 9;
 
+// The published method works on plain values, which may be negative; ours on logarithms.
+bool as_published(const KnownSurface& s) { return s.method == "paper" || s.method == "paper-replay"; }
+
 enum class Axes { kNone, kOne, kTwo };
 Axes axes_of(Surface surface) {
   if (surface == Surface::kPoint) return Axes::kNone;
@@ -141,7 +144,7 @@ Json quantity_data(DeviceProfile& profile, const KnownSurface& s, Quantity quant
       out["deviation"].push_back(short_number(relative_deviation(p, i)));
     }
   } else {
-    put_curve(out, surface, grid.places, p, s.method != "paper");
+    put_curve(out, surface, grid.places, p, !as_published(s));
   }
   out["points"] = observation_rows(in_order(profile, key, quantity));
   Json tests = Json::array();
@@ -174,7 +177,7 @@ Json steps_data(DeviceProfile& profile, const KnownSurface& s, Quantity quantity
   const bool two = axes_of(surface) == Axes::kTwo;
   const std::vector<Observation> all = in_order(profile, s.plan.key, quantity);
   const Grid grid = grid_over(surface, profile.points(s.plan.key), two ? kCoarse2d : kFine1d / 2);
-  const bool paper = s.method == "paper";
+  const bool paper = as_published(s);
   Json steps = {{"quantity", quantity == Quantity::kEnergy ? "energy_j" : "time_s"}, {"fits", Json::array()}};
   if (two) {
     steps["x"] = grid.in;
