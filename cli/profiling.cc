@@ -15,7 +15,10 @@
 namespace ampere {
 namespace {
 
-constexpr std::uint64_t kCheckSeed = 20250501;  // not the seed of any evaluation
+// Not the seeds of any evaluation.
+constexpr std::uint64_t kCheckSeed = 20250501;
+constexpr std::uint64_t kTypicalSeed = 20250502;
+constexpr int kTypicalNetworks = 64;
 
 // The network itself and random smaller ones of its family.
 std::vector<Network> networks_to_check(const Model& model, int count) {
@@ -26,6 +29,15 @@ std::vector<Network> networks_to_check(const Model& model, int count) {
     for (const ZooChoice& choice : sample_networks(*model.zoo, count - 1, kCheckSeed))
       networks.push_back(build(choice));
   }
+  return networks;
+}
+
+// What networks of its family look like; none where it has no family.
+std::vector<Network> typical_networks(const Model& model) {
+  std::vector<Network> networks;
+  if (!model.zoo) return networks;
+  for (const ZooChoice& choice : sample_networks(*model.zoo, kTypicalNetworks, kTypicalSeed))
+    networks.push_back(build(choice));
   return networks;
 }
 
@@ -134,6 +146,7 @@ ProfileOptions measuring(const Session& session, const ModelOptions& model, cons
   p.guided_energy = p.guided;
   p.guided_energy.min_points_1d = 6;
   p.guided_energy.min_points_2d = 14;
+  p.guided_energy.all_corners = false;  // power depends little on them, and networks are rarely there
   p.guided_energy.max_points_1d = or_else(options.energy_points_1d, 8);
   p.guided_energy.max_points_2d = or_else(options.energy_points_2d, 20);
   return p;
@@ -202,6 +215,9 @@ MethodProfile profile_method(const Session& session, DeviceProfile& profile, con
   if (p.sparse_energy) {
     for (const Network& network : networks) {
       for (Layer& layer : parse_layers(network, m.batch)) p.layers.push_back(std::move(layer));
+    }
+    for (const Network& network : typical_networks(model)) {
+      for (Layer& layer : parse_layers(network, m.batch)) p.typical.push_back(std::move(layer));
     }
   }
   CompositionCheck check(profile, method, networks, m.batch, session.measure(),

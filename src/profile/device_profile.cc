@@ -20,8 +20,6 @@ constexpr double kReplayRepeatability = 0.005;
 constexpr double kEagerRepeatability = 0.03;
 constexpr double kHostScatter = 0.2;
 constexpr double kSharedGrowth = 1.1;
-// A surface with so many energies of its own learns nothing more from others (docs/accuracy.md).
-constexpr std::size_t kEnoughPowers = 16;
 
 double error_of(const Measurement& m, Quantity quantity) {
   return quantity == Quantity::kEnergy ? m.energy_error : m.time_error;
@@ -212,7 +210,7 @@ const PowerModel& DeviceProfile::power(const std::string& key, bool shared) {
   if (seen.empty()) seen = probed;
   if (seen.empty())
     throw Error(ErrorKind::kNotProfiled, "no energy was measured for " + key + "; run ampere profile");
-  auto all = shared && seen.size() < kEnoughPowers ? shared_power() : nullptr;
+  auto all = shared ? shared_power() : nullptr;
   if (all && !all->knows(key)) all = nullptr;
   const auto start = std::chrono::steady_clock::now();
   auto fitted =

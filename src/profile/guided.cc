@@ -128,7 +128,7 @@ std::size_t corner_count(Surface surface, const Domain& domain, const GuidedOpti
 
 NextPoint next_point(Surface surface, const Domain& domain, const std::set<Channels>& measured,
                      const std::set<Channels>& excluded, const Deviations& deviations,
-                     const GuidedOptions& options) {
+                     const GuidedOptions& options, const std::vector<Channels>& typical) {
   auto is_new = [&](const Channels& c) { return !measured.count(c) && !excluded.count(c); };
   for (const Channels& c : corners(surface, domain, options)) {
     if (is_new(c) && !enclosed(surface, measured, c, options)) return {c, StopWhy::kGoOn, 1};
@@ -156,7 +156,11 @@ NextPoint next_point(Surface surface, const Domain& domain, const std::set<Chann
     if (it != places.end()) next.channels = *it;
   }
   if (next.channels && count % 3 < options.spread_of_three) {
-    if (const auto spread = spread_point(surface, domain, is_new)) next.channels = spread;
+    const auto place = std::find_if(typical.begin(), typical.end(), is_new);
+    if (place != typical.end())
+      next.channels = *place;
+    else if (const auto spread = spread_point(surface, domain, is_new))
+      next.channels = spread;
   }
   if (count >= limit)
     next.why = StopWhy::kPointLimit;

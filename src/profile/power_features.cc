@@ -32,22 +32,28 @@ std::vector<Channels> places_of(const std::vector<PowerObservation>& observation
 
 }  // namespace
 
-Eigen::MatrixXd amounts(const CostPolynomial& cost, const std::vector<Channels>& places,
-                        const Eigen::VectorXd& times) {
+Eigen::MatrixXd rates(const CostPolynomial& cost, const std::vector<Channels>& places,
+                      const Eigen::VectorXd& times) {
   Eigen::MatrixXd x(static_cast<Eigen::Index>(places.size()), 3);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
-    x.row(row) << std::log(std::max(cost.flops(places[i]), 1.0)),
-        std::log(std::max(cost.bytes(places[i]), 1.0)), std::log(std::max(times(row), 1e-12));
+    const double log_time = std::log(std::max(times(row), 1e-12));
+    x.row(row) << std::log(std::max(cost.flops(places[i]), 1.0)) - log_time,
+        std::log(std::max(cost.bytes(places[i]), 1.0)) - log_time, log_time;
   }
   return x;
 }
 
-Eigen::MatrixXd rates(const CostPolynomial& cost, const std::vector<Channels>& places,
-                      const Eigen::VectorXd& times) {
-  Eigen::MatrixXd x = amounts(cost, places, times);
-  x.col(0) -= x.col(2);
-  x.col(1) -= x.col(2);
+Eigen::MatrixXd rates_and_channels(const CostPolynomial& cost, const std::vector<Channels>& places,
+                                   const Eigen::VectorXd& times) {
+  Eigen::MatrixXd x(static_cast<Eigen::Index>(places.size()), 5);
+  x.leftCols(3) = rates(cost, places, times);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto log = [](std::int64_t channels) {
+      return std::log(static_cast<double>(std::max<std::int64_t>(channels, 1)));
+    };
+    x.row(static_cast<Eigen::Index>(i)).tail(2) << log(places[i].in), log(places[i].out);
+  }
   return x;
 }
 
@@ -67,10 +73,10 @@ PowerData power_by_rates(const CostPolynomial& cost, const std::vector<PowerObse
   return data;
 }
 
-PowerData energy_by_amounts(const CostPolynomial& cost, const std::vector<PowerObservation>& observations,
-                            double base_w) {
+PowerData energy_over_work(const CostPolynomial& cost, const std::vector<PowerObservation>& observations,
+                           double base_w) {
   const auto n = static_cast<Eigen::Index>(observations.size());
-  PowerData data{amounts(cost, places_of(observations), times_of(observations)), Eigen::VectorXd(n),
+  PowerData data{rates_and_channels(cost, places_of(observations), times_of(observations)), Eigen::VectorXd(n),
                  Eigen::VectorXd(n)};
   for (Eigen::Index i = 0; i < n; ++i) {
     const PowerObservation& o = observations[static_cast<std::size_t>(i)];

@@ -29,14 +29,14 @@ Eigen::MatrixXd rates(const CostPolynomial& cost, const std::vector<Channels>& p
                       const Eigen::VectorXd& times);
 PowerData power_by_rates(const CostPolynomial& cost, const std::vector<PowerObservation>& observations);
 
-// Energy by what is to be done. A device draws some power whatever it does; the rest is spent on the work,
-// nearly as much whether the work is done fast or slowly. So what is learned is energy beyond that base, over
-// work, against FLOPs, bytes and time, all by logarithm.
-Eigen::MatrixXd amounts(const CostPolynomial& cost, const std::vector<Channels>& places,
-                        const Eigen::VectorXd& times);
+// Energy over work. A device draws some power whatever it does; the rest is spent on the work, nearly as much
+// whether the work is done fast or slowly. So what is learned is energy beyond that base, over work. It is
+// told from the rates and from the channels, which decide what kernel runs, all by logarithm.
+Eigen::MatrixXd rates_and_channels(const CostPolynomial& cost, const std::vector<Channels>& places,
+                                   const Eigen::VectorXd& times);
 double log_work(const CostPolynomial& cost, Channels place);
-PowerData energy_by_amounts(const CostPolynomial& cost, const std::vector<PowerObservation>& observations,
-                            double base_w);
+PowerData energy_over_work(const CostPolynomial& cost, const std::vector<PowerObservation>& observations,
+                           double base_w);
 // What a process says of that, as logarithms of energies.
 GpJointPrediction log_energies(GpJointPrediction beyond, const CostPolynomial& cost, double base_w,
                                const std::vector<Channels>& places, const Eigen::VectorXd& times);

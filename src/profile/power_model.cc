@@ -8,39 +8,33 @@ namespace {
 
 // With a dozen points the process likes to think that it knows everything; at places that nobody measured it
 // is never believed to be better than this (docs/accuracy.md).
-constexpr double kLeastDeviation = 0.03;
+constexpr double kLeastDeviation = 0.015;
 
 }  // namespace
 
 PowerModel::PowerModel(const std::vector<PowerObservation>& observations, const CostPolynomial& cost,
                        std::shared_ptr<const SharedPower> shared, std::string kind)
     : cost_(cost), shared_(std::move(shared)), kind_(std::move(kind)) {
-  PowerData data = shared_ ? energy_by_amounts(cost_, observations, shared_->base_w())
-                           : power_by_rates(cost_, observations);
+  for (const PowerObservation& o : observations) know(o);
+  PowerData data = power_by_rates(cost_, observations);
   GpOptions options = default_surface_options().gp;
   options.kernel = KernelType::kMatern52;  // power is smooth in what the device does, unlike time in channels
-  gp_ = std::make_shared<Gp>(
+  own_ = std::make_shared<Gp>(
       Gp::fit({std::move(data.x), std::move(data.y), {}, std::move(data.noise_weights)}, options));
-  caution_ = caution(*gp_);
-  for (const PowerObservation& o : observations) know(o);
+  caution_ = caution(*own_);
 }
 
 void PowerModel::know(const PowerObservation& observation) { known_[observation.channels] = observation; }
 
 GpJointPrediction PowerModel::log_energy(const std::vector<Channels>& places,
                                          const Eigen::VectorXd& times) const {
-  GpJointPrediction own = gp_->joint(shared_ ? amounts(cost_, places, times) : rates(cost_, places, times));
-  const double roughness = gp_->hyperparameters().noise_sd;
+  GpJointPrediction own = own_->joint(rates(cost_, places, times));
+  const double roughness = own_->hyperparameters().noise_sd;
   own.covariance.diagonal().array() += roughness * roughness;
   own.covariance *= caution_;
-  if (!shared_) {
-    own.mean.array() += times.array().max(1e-12).log();
-    return own;
-  }
-  own = log_energies(std::move(own), cost_, shared_->base_w(), places, times);
+  own.mean.array() += times.array().max(1e-12).log();
+  if (!shared_) return own;
   const GpJointPrediction all = shared_->log_energy(kind_, places, times);
-  // Weighed by what each knows. Either may think too well of itself, so together they are as sure as the less
-  // sure of the two.
   const Eigen::ArrayXd v = own.covariance.diagonal().array(), w = all.covariance.diagonal().array();
   const Eigen::VectorXd by_all = (v / (v + w)).matrix();
   const Eigen::VectorXd by_own = Eigen::VectorXd::Ones(by_all.size()) - by_all;
@@ -84,9 +78,9 @@ SurfacePrediction PowerModel::energy(const std::vector<Channels>& places,
 
 Eigen::VectorXd PowerModel::relative_deviation(const std::vector<Channels>& places,
                                                const Eigen::VectorXd& times) const {
-  return gp_->predict(shared_ ? amounts(cost_, places, times) : rates(cost_, places, times))
-      .variance.cwiseMax(0)
-      .cwiseSqrt();
+  const Eigen::VectorXd variance = own_ ? own_->predict(rates(cost_, places, times)).variance
+                                        : log_energy(places, times).covariance.diagonal();
+  return variance.cwiseMax(0).cwiseSqrt();
 }
 
 }  // namespace ampere

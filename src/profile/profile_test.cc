@@ -153,6 +153,24 @@ std::vector<Channels> walk(Surface surface, const Domain& domain, const GuidedOp
   return order;
 }
 
+TEST(Guided, SpreadsPointsOverTypicalPlaces) {
+  GuidedOptions options;
+  options.spread_of_three = 3;
+  const Domain domain{{1, 64, 1}, {1, 64, 1}};
+  std::set<Channels> measured = {{1, 1}, {64, 64}, {1, 64}, {64, 1}};
+  const std::vector<Channels> typical = {{9, 9}, {30, 30}};
+  const auto unsure = [](const std::vector<Channels>& at) {
+    return Eigen::VectorXd(Eigen::VectorXd::Ones(static_cast<Eigen::Index>(at.size())));
+  };
+  for (const Channels& place : typical) {
+    const NextPoint next = next_point(Surface::kInOut, domain, measured, {}, unsure, options, typical);
+    ASSERT_EQ(next.channels, place);
+    measured.insert(place);
+  }
+  // When they are all known, the rest of the domain.
+  EXPECT_TRUE(next_point(Surface::kInOut, domain, measured, {}, unsure, options, typical).channels);
+}
+
 TEST(Surface, LearnsBlocksOnlyWhereThePointsShowThem) {
   const auto layers = parse_layers(build(parse_zoo("cnn5")), 2);
   const CostPolynomial cost(layers[1].kind, true);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "base/error.h"
 #include "network/network_json.h"
@@ -39,7 +40,13 @@ class Run {
  public:
   Run(DeviceProfile& profile, const std::vector<SurfacePlan>& plans, const Measure& measure,
       const ProfileOptions& options)
-      : profile_(profile), plans_(plans), measure_(measure), options_(options) {}
+      : profile_(profile), plans_(plans), measure_(measure), options_(options) {
+    for (const Layer& layer : options.typical) {
+      std::vector<Channels>& places = typical_[layer.key()];
+      if (std::find(places.begin(), places.end(), layer.channels) == places.end())
+        places.push_back(layer.channels);
+    }
+  }
 
   ProfileSummary run() {
     profile_.add_plans(plans_);
@@ -129,6 +136,22 @@ class Run {
     return {wanted.begin(), wanted.end()};
   }
 
+  // In the order of the networks. Where kinds differ in little more than a ReLU, they have the same places
+  // and draw the same power; `turned` begins elsewhere for each kind, so that their energies complete each
+  // other (shared_power.h).
+  std::vector<Channels> typical_places(const SurfacePlan& plan, bool turned) const {
+    const auto known = typical_.find(plan.layer_key);
+    if (known == typical_.end()) return {};
+    std::vector<Channels> places = known->second;
+    if (turned) {
+      std::size_t sum = 0;
+      for (const char c : plan.key) sum += static_cast<unsigned char>(c);
+      std::rotate(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(sum % places.size()),
+                  places.end());
+    }
+    return places;
+  }
+
   struct Choice {
     NextPoint next;
     bool energy = true;
@@ -145,7 +168,7 @@ class Run {
       const SurfaceModel* model =
           enough(timed, options_.guided) ? &profile_.model(plan.key, options_.guide) : nullptr;
       return next_point(surface, plan.domain, timed, refused, model ? deviations_of(*model) : Deviations{},
-                        options_.guided);
+                        options_.guided, typical_places(plan, false));
     };
     if (!options_.sparse_energy) return {by_model(), true};
     // Energy at the corners first, which tells time as well; then what teaches more per second.
@@ -155,7 +178,7 @@ class Run {
     const NextPoint energy =
         next_point(surface, plan.domain, metered, refused,
                    power ? deviations_of(*power, profile_.model(plan.key, Quantity::kTime)) : Deviations{},
-                   options_.guided_energy);
+                   options_.guided_energy, typical_places(plan, true));
     if (energy.channels && (!power || energy.deviation >= 1)) return {energy, true};
     NextPoint time = by_model();
     if (!time.channels) time.channels = where_it_jumps(plan, timed, refused);
@@ -222,6 +245,7 @@ class Run {
   const std::vector<SurfacePlan>& plans_;
   const Measure& measure_;
   const ProfileOptions& options_;
+  std::map<std::string, std::vector<Channels>> typical_;  // places by layer key
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   ProfileSummary summary_;
   int expected_ = 0;

@@ -34,6 +34,9 @@ struct ProfileOptions {
   // with the sums of their layers, so that the comparison shows how layers add up and not how rough a surface
   // is.
   std::vector<Layer> layers;
+  // Layers of random networks like those that will be estimated: their places are where points are spread. In
+  // a residual network most layers have as many channels in as out, and the rest of the plane is no use.
+  std::vector<Layer> typical;
   // The quantity whose variance guides: time is the paper's surrogate where energy is hard to read.
   Quantity guide = Quantity::kTime;
   MeasureMode mode = MeasureMode::kEager;

@@ -99,10 +99,10 @@ std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, 
   const auto n = static_cast<Eigen::Index>(all.size()), p = static_cast<Eigen::Index>(known.size());
   if (known.size() < kLeastKinds || n < p + kLeastSpare) return nullptr;
   const double base_w = base_power(idle_w, all);
-  GpData data{Eigen::MatrixXd(n, 3), Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, p), Eigen::VectorXd(n)};
+  GpData data{Eigen::MatrixXd(n, 5), Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, p), Eigen::VectorXd(n)};
   Eigen::Index row = 0;
   for (const auto& [key, kind] : known) {
-    const PowerData seen = energy_by_amounts(kind.cost, kinds.at(key).observations, base_w);
+    const PowerData seen = energy_over_work(kind.cost, kinds.at(key).observations, base_w);
     const Eigen::Index m = seen.y.size();
     data.x.middleRows(row, m) = seen.x;
     data.y.segment(row, m) = seen.y;
@@ -121,7 +121,7 @@ std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, 
 GpJointPrediction SharedPower::log_energy(const std::string& kind, const std::vector<Channels>& places,
                                           const Eigen::VectorXd& times) const {
   const Known& known = kinds_.at(kind);
-  const Eigen::MatrixXd x = amounts(known.cost, places, times);
+  const Eigen::MatrixXd x = rates_and_channels(known.cost, places, times);
   Eigen::MatrixXd basis = Eigen::MatrixXd::Zero(x.rows(), gp_.basis_size());
   basis.col(known.column).setOnes();
   GpJointPrediction beyond = gp_.joint(x, basis);
