@@ -31,6 +31,7 @@ Refinement refine(const Session& session, DeviceProfile& profile, const Model& m
   Progress bar("refining", quiet);
   ProbeOptions probing;
   probing.measuring = measuring(session, m, options);
+  probing.energy_matters = probing.matters;  // small ones add up, and the target says when to stop
   probing.enough = enough;
   probing.progress = [&](int done, int of) { bar.show(done, of, "layers at their own channels"); };
   for (const bool energy : {false, true}) {

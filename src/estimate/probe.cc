@@ -92,11 +92,12 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
   double total_j = 0;
   for (const Place& p : places) total_j += p.energy_j;
 
+  const double matters = options.energy ? options.energy_matters : options.matters;
   std::vector<Place> wanted;
   for (const Place& p : places) {
     if (known(profile, p, options.energy || p.unprofiled)) {
       ++summary.known;
-    } else if (p.unprofiled || p.unknown_j > options.matters * total_j) {
+    } else if (p.unprofiled || p.unknown_j > matters * total_j) {
       wanted.push_back(p);
     }
   }
