@@ -169,26 +169,32 @@ Score score_power(const std::vector<Kind>& kinds, Power how) {
 
 constexpr int kFolds = 5;
 
-// Of all kinds, a fifth of the energies is held back at a time; what the rest says of it is judged at the
-// measured time.
+enum class Others { kNone, kByRates, kByRatesAndChannels };
+
+// Of all kinds, a fifth of the places is held back at a time; what the energies of the rest say is judged at
+// the measured time.
 Score score_held_back(const std::vector<Point>& points, const std::vector<SurfacePlan>& plans,
-                      const std::string& recipe, bool with_others) {
+                      const std::string& recipe, Others others) {
   Score score;
   for (int fold = 0; fold < kFolds; ++fold) {
     std::map<std::string, PowerOfKind> kinds;
     std::map<std::string, std::vector<PowerObservation>> held_back;
     for (const SurfacePlan& plan : plans) {
       PowerOfKind kind{CostPolynomial(plan.kind, hands_gradient_down(plan.role)), {}};
-      int i = 0;
+      std::map<Channels, int> place;  // one that was measured in several runs is held back in all
       for (const Point& p : points) {
         if (p.key != plan.key || p.recipe != recipe || p.point != "surface" || !(p.energy_j > 0)) continue;
-        auto& to = i++ % kFolds == fold ? held_back[plan.key] : kind.observations;
+        const int i = place.emplace(p.channels, static_cast<int>(place.size())).first->second;
+        auto& to = i % kFolds == fold ? held_back[plan.key] : kind.observations;
         to.push_back({p.channels, p.energy_j, p.time_s, 0.01});
       }
       if (kind.observations.size() >= 4) kinds.emplace(plan.key, std::move(kind));
     }
-    const auto shared = with_others ? SharedPower::fit(kinds, kIdleW) : nullptr;
-    if (with_others && !shared) return {};
+    std::shared_ptr<const SharedPower> shared;
+    if (others != Others::kNone) {
+      shared = SharedPower::fit(kinds, kIdleW, others == Others::kByRatesAndChannels);
+      if (!shared) return {};
+    }
     for (const auto& [key, kind] : kinds) {
       const PowerModel model(kind.observations, kind.cost, shared, key);
       for (const PowerObservation& o : held_back[key]) {
@@ -275,15 +281,17 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
   std::set<std::string> recipes;
   for (const Point& p : points) recipes.insert(p.recipe);
   for (const std::string& recipe : recipes) {
-    const Score alone = score_held_back(points, plans, recipe, false);
-    const Score with_others = score_held_back(points, plans, recipe, true);
+    const Score alone = score_held_back(points, plans, recipe, Others::kNone);
+    const Score by_rates = score_held_back(points, plans, recipe, Others::kByRates);
+    const Score with_others = score_held_back(points, plans, recipe, Others::kByRatesAndChannels);
     if (with_others.count > 0) {
       std::printf(
           "\n%s at batch %lld, recipe %s\n\n| energies held back, their times known | error | z | places |\n"
           "| --- | --- | --- | --- |\n",
           model.c_str(), static_cast<long long>(batch), recipe.c_str());
       alone.print("each kind by itself");
-      with_others.print("with what all kinds have shown");
+      by_rates.print("and what all kinds have shown, by rates");
+      with_others.print("as it is: and what all kinds have shown, by rates and channels");
     }
     const std::vector<Kind> kinds = kinds_of(points, plans, recipe);
     if (kinds.empty()) continue;
@@ -296,7 +304,7 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
     print_places(kinds);
     if (score_power(kinds, Power::kConstant).count == 0) continue;
     std::printf("\n| energy of a layer, its time known | error | z | places |\n| --- | --- | --- | --- |\n");
-    score_power(kinds, Power::kRatesAndTime).print("as it is: power over FLOP rate, byte rate and time");
+    score_power(kinds, Power::kRatesAndTime).print("each kind by itself: power over FLOP rate, byte rate and time");
     score_power(kinds, Power::kChannels).print("power over channels");
     score_power(kinds, Power::kConstant).print("one power for all");
   }

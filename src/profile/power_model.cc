@@ -35,6 +35,8 @@ GpJointPrediction PowerModel::log_energy(const std::vector<Channels>& places,
   own.mean.array() += times.array().max(1e-12).log();
   if (!shared_) return own;
   const GpJointPrediction all = shared_->log_energy(kind_, places, times);
+  // Weighed by what each knows. Either may think too well of itself, so together they are as sure as the less
+  // sure of the two.
   const Eigen::ArrayXd v = own.covariance.diagonal().array(), w = all.covariance.diagonal().array();
   const Eigen::VectorXd by_all = (v / (v + w)).matrix();
   const Eigen::VectorXd by_own = Eigen::VectorXd::Ones(by_all.size()) - by_all;
@@ -78,9 +80,7 @@ SurfacePrediction PowerModel::energy(const std::vector<Channels>& places,
 
 Eigen::VectorXd PowerModel::relative_deviation(const std::vector<Channels>& places,
                                                const Eigen::VectorXd& times) const {
-  const Eigen::VectorXd variance = own_ ? own_->predict(rates(cost_, places, times)).variance
-                                        : log_energy(places, times).covariance.diagonal();
-  return variance.cwiseMax(0).cwiseSqrt();
+  return own_->predict(rates(cost_, places, times)).variance.cwiseMax(0).cwiseSqrt();
 }
 
 }  // namespace ampere

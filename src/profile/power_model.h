@@ -13,9 +13,10 @@
 
 namespace ampere {
 
-// Told from what all kinds together have shown (shared_power.h). Where there is nothing to share, from the
-// surface's own points: power over FLOPs per second, bytes per second and time. Two kernels that take
-// different times for the same layer also draw different power, which the channels alone could not tell.
+// A surface's own points tell power from what the device is doing: FLOPs per second, bytes per second and
+// time. Two kernels that take different times for the same layer also draw different power, which the
+// channels alone could not tell. A dozen points have not met every kernel, so what all kinds together have
+// shown (shared_power.h) is a second opinion, where there is one; both count by what each knows.
 class PowerModel {
  public:
   // One observation is enough. `shared` may be null; `kind` is this one's name there.
@@ -25,7 +26,7 @@ class PowerModel {
   // Energies at distinct places whose times are predicted or known. Where the energy of a place was itself
   // measured, that counts.
   SurfacePrediction energy(const std::vector<Channels>& places, const SurfacePrediction& times) const;
-  // Uncertainty of the power alone, standard deviation over mean.
+  // Uncertainty of the power alone by the surface's own points, standard deviation over mean.
   Eigen::VectorXd relative_deviation(const std::vector<Channels>& places, const Eigen::VectorXd& times) const;
 
   // An energy that was measured after the fit, for this place alone.
@@ -35,8 +36,8 @@ class PowerModel {
   GpJointPrediction log_energy(const std::vector<Channels>& places, const Eigen::VectorXd& times) const;
 
   CostPolynomial cost_;
-  std::shared_ptr<Gp> own_;  // null where it is shared
-  double caution_ = 1;       // of its own
+  std::shared_ptr<Gp> own_;
+  double caution_ = 1;  // factor on its variances
   std::shared_ptr<const SharedPower> shared_;  // may be null
   std::string kind_;
   std::map<Channels, PowerObservation> known_;

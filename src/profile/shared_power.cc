@@ -88,7 +88,7 @@ SharedPower::SharedPower(Gp gp, std::map<std::string, Known> kinds, double base_
 }
 
 std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, PowerOfKind>& kinds,
-                                                    double idle_w) {
+                                                    double idle_w, bool by_channels) {
   std::map<std::string, Known> known;
   std::vector<PowerObservation> all;
   for (const auto& [key, kind] : kinds) {
@@ -99,12 +99,14 @@ std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, 
   const auto n = static_cast<Eigen::Index>(all.size()), p = static_cast<Eigen::Index>(known.size());
   if (known.size() < kLeastKinds || n < p + kLeastSpare) return nullptr;
   const double base_w = base_power(idle_w, all);
-  GpData data{Eigen::MatrixXd(n, 5), Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, p), Eigen::VectorXd(n)};
+  const Eigen::Index inputs = by_channels ? 5 : 3;  // the rates come first
+  GpData data{Eigen::MatrixXd(n, inputs), Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, p),
+              Eigen::VectorXd(n)};
   Eigen::Index row = 0;
   for (const auto& [key, kind] : known) {
     const PowerData seen = energy_over_work(kind.cost, kinds.at(key).observations, base_w);
     const Eigen::Index m = seen.y.size();
-    data.x.middleRows(row, m) = seen.x;
+    data.x.middleRows(row, m) = seen.x.leftCols(inputs);
     data.y.segment(row, m) = seen.y;
     data.noise_weights.segment(row, m) = seen.noise_weights;
     data.basis.block(row, kind.column, m, 1).setOnes();
@@ -121,7 +123,8 @@ std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, 
 GpJointPrediction SharedPower::log_energy(const std::string& kind, const std::vector<Channels>& places,
                                           const Eigen::VectorXd& times) const {
   const Known& known = kinds_.at(kind);
-  const Eigen::MatrixXd x = rates_and_channels(known.cost, places, times);
+  const Eigen::MatrixXd x =
+      rates_and_channels(known.cost, places, times).leftCols(gp_.data().x.cols());
   Eigen::MatrixXd basis = Eigen::MatrixXd::Zero(x.rows(), gp_.basis_size());
   basis.col(known.column).setOnes();
   GpJointPrediction beyond = gp_.joint(x, basis);

@@ -21,9 +21,9 @@ struct PowerOfKind {
 class SharedPower {
  public:
   // Null where there is too little to share: few kinds, or hardly more points than kinds. `idle_w` is 0 where
-  // it is not known.
+  // it is not known. `by_channels`: power is told from rates and channels, else from rates alone.
   static std::shared_ptr<const SharedPower> fit(const std::map<std::string, PowerOfKind>& kinds,
-                                                double idle_w);
+                                                double idle_w, bool by_channels = true);
 
   double base_w() const { return base_w_; }
   bool knows(const std::string& kind) const { return kinds_.count(kind) > 0; }
