@@ -304,7 +304,8 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
     print_places(kinds);
     if (score_power(kinds, Power::kConstant).count == 0) continue;
     std::printf("\n| energy of a layer, its time known | error | z | places |\n| --- | --- | --- | --- |\n");
-    score_power(kinds, Power::kRatesAndTime).print("each kind by itself: power over FLOP rate, byte rate and time");
+    score_power(kinds, Power::kRatesAndTime)
+        .print("each kind by itself: power over FLOP rate, byte rate and time");
     score_power(kinds, Power::kChannels).print("power over channels");
     score_power(kinds, Power::kConstant).print("one power for all");
   }

@@ -9,8 +9,9 @@
 namespace ampere {
 namespace {
 
-constexpr const char* kMethods[] = {"split-probe", "split-exact", "split",        "paper",      "paper-replay",
-                                    "neuralpower", "flops",       "flops-affine", "flops-bytes"};
+constexpr const char* kMethods[] = {"split-probe", "split-exact",  "split",
+                                    "paper",       "paper-replay", "neuralpower",
+                                    "flops",       "flops-affine", "flops-bytes"};
 
 std::string percent(double share) {
   std::ostringstream out;

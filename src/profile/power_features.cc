@@ -76,8 +76,8 @@ PowerData power_by_rates(const CostPolynomial& cost, const std::vector<PowerObse
 PowerData energy_over_work(const CostPolynomial& cost, const std::vector<PowerObservation>& observations,
                            double base_w) {
   const auto n = static_cast<Eigen::Index>(observations.size());
-  PowerData data{rates_and_channels(cost, places_of(observations), times_of(observations)), Eigen::VectorXd(n),
-                 Eigen::VectorXd(n)};
+  PowerData data{rates_and_channels(cost, places_of(observations), times_of(observations)),
+                 Eigen::VectorXd(n), Eigen::VectorXd(n)};
   for (Eigen::Index i = 0; i < n; ++i) {
     const PowerObservation& o = observations[static_cast<std::size_t>(i)];
     // The base may be older than the observation.

@@ -37,7 +37,7 @@ class PowerModel {
 
   CostPolynomial cost_;
   std::shared_ptr<Gp> own_;
-  double caution_ = 1;  // factor on its variances
+  double caution_ = 1;                         // factor on its variances
   std::shared_ptr<const SharedPower> shared_;  // may be null
   std::string kind_;
   std::map<Channels, PowerObservation> known_;

@@ -123,8 +123,7 @@ std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, 
 GpJointPrediction SharedPower::log_energy(const std::string& kind, const std::vector<Channels>& places,
                                           const Eigen::VectorXd& times) const {
   const Known& known = kinds_.at(kind);
-  const Eigen::MatrixXd x =
-      rates_and_channels(known.cost, places, times).leftCols(gp_.data().x.cols());
+  const Eigen::MatrixXd x = rates_and_channels(known.cost, places, times).leftCols(gp_.data().x.cols());
   Eigen::MatrixXd basis = Eigen::MatrixXd::Zero(x.rows(), gp_.basis_size());
   basis.col(known.column).setOnes();
   GpJointPrediction beyond = gp_.joint(x, basis);
