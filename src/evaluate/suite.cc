@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
@@ -141,12 +142,14 @@ void add_profiling(std::ostringstream& out, const std::vector<Json>& evaluations
   out << "\nProfiling (kinds that an earlier row has measured are not measured again):\n\n"
       << header(
              {"network", "batch", "autotune", "method", "all in all", "of which fitting", "points", "known"});
+  std::set<std::vector<std::string>> told;
   for (const Json& e : evaluations) {
-    // Which mode networks were trained in makes no difference to the profile.
-    if (!e.contains("profiling") || e.value("mode", "eager") != "eager") continue;
+    if (!e.contains("profiling")) continue;
     for (const auto& [method, p] : e["profiling"].items()) {
       std::vector<std::string> cells = first_cells(e);
       cells.back() = "`" + method + "`";
+      // Which mode networks were trained in makes no difference to the profile.
+      if (!told.insert(cells).second) continue;
       cells.push_back(seconds(p.value("time_s", 0.0)));
       cells.push_back(seconds(p.value("fitting_time_s", 0.0)));
       cells.push_back(std::to_string(p.value("points_measured", 0)));
