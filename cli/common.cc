@@ -1,5 +1,8 @@
 #include "common.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -180,11 +183,54 @@ Session open_worker(const CommonOptions& options) {
   return s;
 }
 
+namespace {
+
+constexpr const char* kUnits = "units";
+
+std::string unit_of(const Session& session) {
+  const auto unit = session.device.find("unit");
+  return unit != session.device.end() && unit->is_string() ? unit->get<std::string>() : "";
+}
+
+std::vector<std::string> known_units(const Session& session) {
+  std::vector<std::string> units;
+  const auto stored = session.store->fact(session.device_id, "", kUnits);
+  if (!stored || !stored->is_array()) return units;
+  for (const Json& unit : *stored) {
+    if (unit.is_string()) units.push_back(unit.get<std::string>());
+  }
+  return units;
+}
+
+void warn_of_other_units(const Session& session) {
+  const std::string here = unit_of(session);
+  if (here.empty()) return;
+  for (const std::string& unit : known_units(session)) {
+    if (unit == here) continue;
+    warn(
+        fmt::format("some of this profile was measured on another {} ({}); cards of one name can differ by "
+                    "several percent in energy. For a profile of this one ({}) use another --store",
+                    session.device.value("name", "card"), unit, here));
+    return;
+  }
+}
+
+}  // namespace
+
+void remember_unit(const Session& session) {
+  const std::string here = unit_of(session);
+  std::vector<std::string> units = known_units(session);
+  if (here.empty() || std::find(units.begin(), units.end(), here) != units.end()) return;
+  units.push_back(here);
+  session.store->put_fact(session.device_id, "", kUnits, units);
+}
+
 Session open_session(const CommonOptions& options) {
   auto store = std::make_unique<Store>(options.store);
   Session s = open_worker(options);
   s.store = std::move(store);
   s.device_id = s.store->add_device(s.fingerprint);
+  warn_of_other_units(s);
   return s;
 }
 

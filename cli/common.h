@@ -89,6 +89,9 @@ auto read_answer(const WorkerClient& worker, const Read& read) {
 
 // What profiles are kept by: the hardware, driver, framework and meter.
 Json fingerprint_of(const Json& device, const std::string& meter);
+// Keeps in the store which card it was that points come from. Cards of one name share a profile but do not
+// draw the same power; open_session warns where points come from another.
+void remember_unit(const Session& session);
 
 // The device used last of those that anything was measured on.
 std::optional<StoredDevice> latest_device(const Store& store);

@@ -200,6 +200,7 @@ MethodProfile profile_method(const Session& session, DeviceProfile& profile, con
                              const ModelOptions& m, const ProfilingOptions& options, const Method& method,
                              bool quiet) {
   const std::vector<SurfacePlan> plans = method.plans(parse_layers(model.network, m.batch));
+  remember_unit(session);
   Progress bar(fmt::format("profiling {}", method.name), quiet);
   const auto start = std::chrono::steady_clock::now();
   const bool ours = method.learns_composition;

@@ -39,6 +39,13 @@ class Accelerator(AmpereTest):
         again = self.profile()["methods"]["split"]
         self.assertEqual(again["points_measured"], 0)
 
+    def test_another_card_of_the_same_name_is_told(self):
+        quick = ["profile", *NETWORK, *CUDA, "-q", "--points-2d", "4", "--checks", "0"]
+        for unit, told in (("GPU-1", False), ("GPU-1", False), ("GPU-2", True)):
+            done = self.run_ampere(*quick, env={"SCRIPTED_UNIT": unit})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("measured on another imaginary device (GPU-1)" in done.stderr, told, done.stderr)
+
     def test_estimates_say_what_bounds_the_time(self):
         self.profile()
         eager = self.json_of("estimate", *NETWORK)

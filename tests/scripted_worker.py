@@ -20,6 +20,7 @@ no-energy   has one, and never tells an energy
 """
 
 import json
+import os
 import pathlib
 import sys
 import time
@@ -67,7 +68,7 @@ def answer(verb, params, mode, number, failing, count):
     if verb == "detect":
         meters = {"meters": [], "default_meter": ""} if mode == "no-meter" else {"meters": [METER], "default_meter": "imaginary"}
         kind = {"type": "cuda"} if mode in ("cuda", "no-capture", "no-energy") else {}
-        return {"result": {"device": {**DEVICE, **kind}, **meters}}
+        return {"result": {"device": {**DEVICE, **kind, "unit": os.environ.get("SCRIPTED_UNIT", "")}, **meters}}
     if verb == "idle":
         return {"result": {"power_w": 1, "seconds": params.get("seconds", 1), "meter": "imaginary", "modelled": True}}
     if verb == "trace":

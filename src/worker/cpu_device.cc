@@ -11,7 +11,7 @@ namespace {
 class CpuDevice : public Device {
  public:
   DeviceFacts facts() const override {
-    return {cpu_name(), "cpu", "", static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), host_memory()};
+    return {cpu_name(), "cpu", "", static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), host_memory(), ""};
   }
   bool is_cpu() const override { return true; }
   c10::Device place() const override { return c10::Device(c10::kCPU); }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <vector>
@@ -102,12 +103,28 @@ std::string driver_version() {
   return "CUDA " + std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
+// As nvidia-smi writes it: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6".
+std::string unit_of(const cudaDeviceProp& properties) {
+  std::string text = "GPU";
+  for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    char two[3];
+    std::snprintf(two, sizeof two, "%02x", static_cast<unsigned char>(properties.uuid.bytes[i]));
+    text += two;
+  }
+  return text;
+}
+
 class CudaDevice : public Device {
  public:
   DeviceFacts facts() const override {
     const cudaDeviceProp* properties = at::cuda::getDeviceProperties(0);
-    return {properties->name, "cuda", driver_version(), properties->multiProcessorCount,
-            static_cast<std::int64_t>(properties->totalGlobalMem)};
+    return {properties->name,
+            "cuda",
+            driver_version(),
+            properties->multiProcessorCount,
+            static_cast<std::int64_t>(properties->totalGlobalMem),
+            unit_of(*properties)};
   }
   bool is_cpu() const override { return false; }
   c10::Device place() const override { return c10::Device(c10::kCUDA, 0); }

@@ -73,6 +73,7 @@ Json detect(Device& device, int threads, const std::string& default_meter, bool 
             {"cores", facts.cores},
             {"memory_bytes", facts.memory_bytes},
             {"driver", facts.driver},
+            {"unit", facts.unit},
             {"framework", framework_name()},
             {"blas", loaded_blas()},
             {"threads", threads_that_run(threads)},

@@ -18,6 +18,7 @@ struct DeviceFacts {
   std::string driver;  // empty where there is none
   int cores = 0;       // CPU cores, or multiprocessors of an accelerator
   std::int64_t memory_bytes = 0;
+  std::string unit;  // tells one card from another of the same name; empty where nothing does
 };
 
 // Steps captured once, which the device then runs without the host.
