@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "base/error.h"
 #include "network/zoo.h"
@@ -80,6 +81,16 @@ TEST_F(StoreTest, PointsSurviveClosing) {
   EXPECT_EQ(store.devices().size(), 1u);
   EXPECT_EQ(store.add_device({{"name", "cpu"}}), id);
   EXPECT_NE(store.add_device({{"name", "gpu"}}), id);
+}
+
+TEST_F(StoreTest, TwoFirstRunsAtOnce) {
+  for (int i = 0; i < 60; ++i) {
+    std::filesystem::remove(path_);
+    std::vector<std::future<void>> runs;
+    for (int run = 0; run < 3; ++run)
+      runs.push_back(std::async(std::launch::async, [this] { const Store store(path_); }));
+    for (auto& run : runs) EXPECT_NO_THROW(run.get());
+  }
 }
 
 TEST_F(StoreTest, NewerVersionIsRefused) {

@@ -139,9 +139,12 @@ Store::Store(const std::string& path) : impl_(std::make_unique<Impl>()) {
                                         "; check its permissions or name another with --store");
   if (const int code = sqlite3_open(path.c_str(), &impl_->db); code != SQLITE_OK) fail(impl_->db, code, path);
   sqlite3_busy_timeout(impl_->db, 10000);
+  // In one transaction: another first run may be making the tables between two looks.
+  impl_->execute("BEGIN");
   const int version = pragma(impl_->db, path, "PRAGMA user_version");
   const int application = pragma(impl_->db, path, "PRAGMA application_id");
   const int tables = pragma(impl_->db, path, "SELECT count(*) FROM sqlite_master");
+  impl_->execute("COMMIT");
   if (tables > 0 && application != kApplicationId) {
     throw bad_input(path + ": a database of another program; name another with --store");
   }
