@@ -176,6 +176,7 @@ Session open_worker(const CommonOptions& options) {
     JsonReader r(found, "detect");
     s.device = r.object("device");
     s.meter = options.meter.empty() ? r.text("default_meter", "") : options.meter;
+    s.unit = JsonReader(s.device, "device").text("unit", "");
   });
   if (s.meter.empty())
     throw Error(ErrorKind::kNoMeter, "the worker has no usable energy meter; see: ampere detect");
@@ -186,11 +187,6 @@ Session open_worker(const CommonOptions& options) {
 namespace {
 
 constexpr const char* kUnits = "units";
-
-std::string unit_of(const Session& session) {
-  const auto unit = session.device.find("unit");
-  return unit != session.device.end() && unit->is_string() ? unit->get<std::string>() : "";
-}
 
 std::vector<std::string> known_units(const Session& session) {
   std::vector<std::string> units;
@@ -203,14 +199,13 @@ std::vector<std::string> known_units(const Session& session) {
 }
 
 void warn_of_other_units(const Session& session) {
-  const std::string here = unit_of(session);
-  if (here.empty()) return;
+  if (session.unit.empty()) return;
   for (const std::string& unit : known_units(session)) {
-    if (unit == here) continue;
-    warn(
-        fmt::format("some of this profile was measured on another {} ({}); cards of one name can differ by "
-                    "several percent in energy. For a profile of this one ({}) use another --store",
-                    session.device.value("name", "card"), unit, here));
+    if (unit == session.unit) continue;
+    warn(fmt::format(
+        "some of this profile was measured on another card of this name ({}); such cards can differ by "
+        "several percent in energy. For a profile of this one ({}) use another --store",
+        unit, session.unit));
     return;
   }
 }
@@ -218,10 +213,9 @@ void warn_of_other_units(const Session& session) {
 }  // namespace
 
 void remember_unit(const Session& session) {
-  const std::string here = unit_of(session);
   std::vector<std::string> units = known_units(session);
-  if (here.empty() || std::find(units.begin(), units.end(), here) != units.end()) return;
-  units.push_back(here);
+  if (session.unit.empty() || std::find(units.begin(), units.end(), session.unit) != units.end()) return;
+  units.push_back(session.unit);
   session.store->put_fact(session.device_id, "", kUnits, units);
 }
 

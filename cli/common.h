@@ -62,6 +62,7 @@ struct Session {
   std::unique_ptr<Store> store;
   Json device;       // the worker's description of the device
   Json fingerprint;  // what profiles are kept by
+  std::string unit;  // which card of that name; empty where the worker does not say
   std::string device_id;
   std::string meter;
 

@@ -255,6 +255,7 @@ std::optional<ProbeSummary> probe(const Options& o, const Session& session, cons
   options.measuring = measuring(session, o.model, {});
   options.energy = o.exact;
   options.progress = [&](int done, int of) { bar.show(done, of, "layers"); };
+  remember_unit(session);
   return probe_layers(profile, parse_layers(network, o.model.batch), session.measure(), options);
 }
 

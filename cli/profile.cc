@@ -96,6 +96,7 @@ Json profile_header(const Options& o, const Session& session, DeviceProfile& pro
 void run_exact(const Options& o, const Model& model) {
   Session session = open_session(o.common);
   DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
+  remember_unit(session);
   measure_idle(session, profile);
   Progress bar("profiling", o.common.quiet || o.common.json);
   ProbeOptions options;

@@ -7,7 +7,7 @@ namespace ampere {
 namespace {
 
 // With a dozen points the process likes to think that it knows everything; at places that nobody measured it
-// is never believed to be better than this (docs/accuracy.md).
+// is never believed to be better than this.
 constexpr double kLeastDeviation = 0.015;
 
 }  // namespace

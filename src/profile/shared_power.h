@@ -25,7 +25,6 @@ class SharedPower {
   static std::shared_ptr<const SharedPower> fit(const std::map<std::string, PowerOfKind>& kinds,
                                                 double idle_w, bool by_channels = true);
 
-  double base_w() const { return base_w_; }
   bool knows(const std::string& kind) const { return kinds_.count(kind) > 0; }
   // Logarithms of the energies; the covariance is that of single measurements, less their own noise.
   GpJointPrediction log_energy(const std::string& kind, const std::vector<Channels>& places,
