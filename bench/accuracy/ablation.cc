@@ -30,7 +30,15 @@ struct Point {
   Channels channels;
   double time_s = 0;
   double energy_j = 0;  // 0: not measured
+  Kernels kernels;      // empty: nobody can tell
 };
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> out;
+  std::stringstream in(text);
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
 
 std::vector<Point> read_points(const std::string& path) {
   std::ifstream in(path);
@@ -49,7 +57,8 @@ std::vector<Point> read_points(const std::string& path) {
                       f[3],
                       {std::atoll(f[4].c_str()), std::atoll(f[5].c_str())},
                       std::atof(f[6].c_str()),
-                      f.size() > 7 ? std::atof(f[7].c_str()) : 0});
+                      f.size() > 7 ? std::atof(f[7].c_str()) : 0,
+                      f.size() > 9 ? words(f[9]) : Kernels{}});
   }
   return points;
 }
@@ -132,7 +141,7 @@ Score score_power(const std::vector<Kind>& kinds, Power how) {
     const CostPolynomial cost(kind.plan.kind, hands_gradient_down(kind.plan.role));
     std::map<Channels, PowerObservation> seen;
     for (const Point& p : kind.fitted) {
-      if (p.energy_j > 0) seen[p.channels] = {p.channels, p.energy_j, p.time_s, 0.01};
+      if (p.energy_j > 0) seen[p.channels] = {p.channels, p.energy_j, p.time_s, 0.01, p.kernels};
     }
     if (seen.size() < 6) continue;
     std::vector<PowerObservation> powers;
@@ -169,7 +178,7 @@ Score score_power(const std::vector<Kind>& kinds, Power how) {
 
 constexpr int kFolds = 5;
 
-enum class Others { kNone, kByRates, kByRatesAndChannels };
+enum class Others { kNone, kByRates, kByRatesAndChannels, kAndKernels };
 
 // Of all kinds, a fifth of the places is held back at a time; what the energies of the rest say is judged at
 // the measured time.
@@ -186,17 +195,24 @@ Score score_held_back(const std::vector<Point>& points, const std::vector<Surfac
         if (p.key != plan.key || p.recipe != recipe || p.point != "surface" || !(p.energy_j > 0)) continue;
         const int i = place.emplace(p.channels, static_cast<int>(place.size())).first->second;
         auto& to = i % kFolds == fold ? held_back[plan.key] : kind.observations;
-        to.push_back({p.channels, p.energy_j, p.time_s, 0.01});
+        to.push_back({p.channels, p.energy_j, p.time_s, 0.01, p.kernels});
       }
       if (kind.observations.size() >= 4) kinds.emplace(plan.key, std::move(kind));
     }
-    std::shared_ptr<const SharedPower> shared;
-    if (others != Others::kNone) {
-      shared = SharedPower::fit(kinds, kIdleW, others == Others::kByRatesAndChannels);
-      if (!shared) return {};
+    PowerModel::Others shared;
+    if (others == Others::kAndKernels) {
+      shared.by_rates = SharedPower::fit(kinds, kIdleW);
+      shared.by_kernels = SharedPower::fit(kinds, kIdleW, PowerInputs::kKernels);
+      if (!shared.by_kernels) return {};
+    } else if (others != Others::kNone) {
+      shared.by_rates = SharedPower::fit(
+          kinds, kIdleW, others == Others::kByRates ? PowerInputs::kRates : PowerInputs::kChannels);
+      if (!shared.by_rates) return {};
     }
     for (const auto& [key, kind] : kinds) {
-      const PowerModel model(kind.observations, kind.cost, shared, key);
+      shared.kind = key;
+      PowerModel model(kind.observations, kind.cost, shared);
+      for (const PowerObservation& o : held_back[key]) model.know(o.channels, o.kernels);
       for (const PowerObservation& o : held_back[key]) {
         const SurfacePrediction energy =
             model.energy({o.channels}, {Eigen::VectorXd::Constant(1, o.time_s), Eigen::MatrixXd::Zero(1, 1)});
@@ -293,6 +309,8 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
       by_rates.print("and what all kinds have shown, by rates");
       with_others.print("as it is: and what all kinds have shown, by rates and channels");
     }
+    score_held_back(points, plans, recipe, Others::kAndKernels)
+        .print("as it is where the kernels are known: and by the kernels that ran");
     const std::vector<Kind> kinds = kinds_of(points, plans, recipe);
     if (kinds.empty()) continue;
     std::printf("\n%s at batch %lld, recipe %s: %zu surfaces over two channel numbers\n\n", model.c_str(),

@@ -109,7 +109,8 @@ void CompositionCheck::learn() {
     if (whole->time_s > kHostShows * replayed->time_s && sum.host_s > 0)
       checks.host_s.push_back({host_behind(whole->time_s, replayed->time_s), sum.host_s});
   }
-  const SplitFactors factors{learn_device_time(checks.device_s), learn_device_energy(checks.device_j),
+  const CompositionError device_time = learn_device_time(checks.device_s);
+  const SplitFactors factors{device_time, learn_device_energy(checks.device_j, device_time),
                              learn_host_composition(checks.host_s)};
   const double idle_w = profile_.idle_power_w().value_or(0);
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -81,8 +81,17 @@ static CompositionError learn(const std::vector<WholeCheck>& checks, double prio
   return error;
 }
 
+// Where layers take as long in a network as alone, they do so in every network; where they do not, by how
+// much differs from one to the next.
+static double deviation_beside(double log_bias_of_time) {
+  constexpr double kAnyway = 0.015;
+  constexpr double kShareOfBias = 0.6;
+  return std::hypot(kAnyway, kShareOfBias * log_bias_of_time);
+}
+
 // Regression of (whole - sum) / sum on 1 and typical / sum, with the beliefs as a ridge.
-static CompositionError learn_two_parts(const std::vector<WholeCheck>& checks, const Beliefs& beliefs) {
+static CompositionError learn_two_parts(const std::vector<WholeCheck>& checks, const Beliefs& beliefs,
+                                        double prior_deviation) {
   constexpr std::size_t kTwoParts = 4;  // fewer networks cannot tell two parts apart
   if (checks.size() < kTwoParts) return learn_composition(checks);
   const auto n = static_cast<double>(checks.size());
@@ -91,7 +100,7 @@ static CompositionError learn_two_parts(const std::vector<WholeCheck>& checks, c
   CompositionError error;
   error.networks = static_cast<int>(checks.size());
   error.typical = std::exp(log_mean);
-  double spread = kPriorDeviation * kPriorDeviation;
+  double spread = prior_deviation * prior_deviation;
   double proportion = 0;
   for (int pass = 0; pass < 10; ++pass) {  // the beliefs weigh by the spread, which follows from the fit
     double xx = spread / (beliefs.fixed * beliefs.fixed), x1 = 0, x1y = 0, xy = 0;
@@ -107,7 +116,7 @@ static CompositionError learn_two_parts(const std::vector<WholeCheck>& checks, c
     const double determinant = xx * one - x1 * x1;
     error.fixed_share = (xy * one - x1y * x1) / determinant;
     proportion = (x1y * xx - xy * x1) / determinant;
-    double squares = kPriorWeight * kPriorDeviation * kPriorDeviation;
+    double squares = kPriorWeight * prior_deviation * prior_deviation;
     for (const WholeCheck& c : checks) {
       const double off =
           c.measured / c.estimated - 1 - proportion - error.fixed_share * error.typical / c.estimated;
@@ -126,11 +135,14 @@ CompositionError learn_composition(const std::vector<WholeCheck>& checks) {
 }
 
 CompositionError learn_device_time(const std::vector<WholeCheck>& checks) {
-  return learn_two_parts(checks, kOfTime);
+  double log_bias = 0;
+  for (const WholeCheck& c : checks)
+    log_bias += std::log(c.measured / c.estimated) / static_cast<double>(checks.size());
+  return learn_two_parts(checks, kOfTime, deviation_beside(log_bias));
 }
 
-CompositionError learn_device_energy(const std::vector<WholeCheck>& checks) {
-  return learn_two_parts(checks, kOfEnergy);
+CompositionError learn_device_energy(const std::vector<WholeCheck>& checks, const CompositionError& time) {
+  return learn_two_parts(checks, kOfEnergy, deviation_beside(time.log_bias));
 }
 
 CompositionError learn_host_composition(const std::vector<WholeCheck>& checks) {

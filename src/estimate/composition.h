@@ -35,7 +35,8 @@ CompositionError learn_composition(const std::vector<WholeCheck>& checks);
 // The same for networks of one structure and many widths, which may add a fixed amount besides a factor: a
 // device that replays a network waits between replays, however narrow the layers are.
 CompositionError learn_device_time(const std::vector<WholeCheck>& checks);
-CompositionError learn_device_energy(const std::vector<WholeCheck>& checks);
+// `time` is what the same networks taught about times.
+CompositionError learn_device_energy(const std::vector<WholeCheck>& checks, const CompositionError& time);
 // As learn_composition, where little is believed beforehand: host times of probes do not add up well.
 CompositionError learn_host_composition(const std::vector<WholeCheck>& checks);
 

@@ -259,7 +259,7 @@ TEST(Composition, TellsAFixedPartFromAFactor) {
   const CompositionError wait = learn_device_time(fixed);
   EXPECT_NEAR(wait.factor(2.0) * 2.0, 2.22, 0.03) << "smaller than any that was trained";
   EXPECT_NEAR(wait.factor(6.0) * 6.0, 6.22, 0.03);
-  const CompositionError slow = learn_device_energy(factor);
+  const CompositionError slow = learn_device_energy(factor, {});
   EXPECT_NEAR(slow.factor(2.0), 1.05, 0.01);
   EXPECT_NEAR(slow.factor(8.0), 1.05, 0.01);
   EXPECT_LE(wait.factor(1e-9), 2) << "nothing is all waiting";

@@ -1,5 +1,6 @@
 #include "gp/fit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -64,16 +65,17 @@ double add_prior(const std::optional<LogPrior>& prior, double log_value, double*
 }  // namespace
 
 FitResult fit_hyperparameters(const GpData& data, const GpOptions& options) {
-  const Eigen::Index d = data.x.cols();
   const double spread = typical_spread(data);
   const Eigen::VectorXd ranges = input_ranges(data, options);
+  const Eigen::Index together = std::max<Eigen::Index>(options.tied, 1);
+  const Eigen::Index d = data.x.cols() - together + 1;  // length-scales
   const bool subtract_mean = options.subtract_mean && data.basis.cols() == 0;
   const double offset = subtract_mean ? data.y.mean() : 0;
   // With as many coefficients as points the data say nothing about the hyperparameters: only priors do.
   const bool informative = data.x.rows() > data.basis.cols() + (subtract_mean ? 1 : 0);
   Likelihood likelihood(data.x * ranges.cwiseInverse().asDiagonal(), (data.y.array() - offset) / spread,
                         data.basis * column_scales(data.basis).cwiseInverse().asDiagonal(),
-                        data.noise_weights, make_kernel(options.kernel, options.nu));
+                        data.noise_weights, make_kernel(options.kernel, options.nu), together);
   const Objective objective = [&](const Eigen::VectorXd& x, Eigen::VectorXd* gradient) {
     gradient->setZero();
     double value = informative ? likelihood.evaluate(x, gradient) : 0;
@@ -87,7 +89,8 @@ FitResult fit_hyperparameters(const GpData& data, const GpOptions& options) {
   const Eigen::VectorXd upper = in_order(signal.upper, length.upper, noise.upper, d).array().log();
   Eigen::VectorXd start = in_order(kFirstSignal, kFirstLength, kFirstNoise, d);
   if (options.start) {
-    start = in_order(options.start->signal_sd / spread, options.start->length_scales.cwiseQuotient(ranges),
+    start = in_order(options.start->signal_sd / spread,
+                     options.start->length_scales.cwiseQuotient(ranges).head(d),
                      options.start->noise_sd / spread);
   }
   start = start.array().log();  // no noise becomes minus infinity, which the bounds take care of
@@ -110,7 +113,9 @@ FitResult fit_hyperparameters(const GpData& data, const GpOptions& options) {
   }
   const Eigen::VectorXd parameters = best.x.array().exp();
   result.hyperparameters.signal_sd = parameters[0] * spread;
-  result.hyperparameters.length_scales = parameters.segment(1, d).cwiseProduct(ranges);
+  Eigen::VectorXd lengths = Eigen::VectorXd::Constant(data.x.cols(), parameters[d]);
+  lengths.head(d) = parameters.segment(1, d);
+  result.hyperparameters.length_scales = lengths.cwiseProduct(ranges);
   result.hyperparameters.noise_sd = parameters[d + 1] * spread;
   result.summary.reason = best.reason;
   const auto free = (upper - lower).array() > kAtBound;

@@ -88,6 +88,23 @@ TEST(Fit, PriorsPullWhereDataSayLittle) {
   EXPECT_NEAR(fitted.noise_sd / spread, 0.05, 1e-4);
 }
 
+TEST(Fit, TiedInputsGetOneLengthScale) {
+  const GpData data = smooth_data(20, 4, 0.1, 62);
+  GpOptions options;
+  options.tied = 3;
+  const Gp gp = Gp::fit(data, options);
+  const Eigen::VectorXd lengths = gp.hyperparameters().length_scales;
+  ASSERT_EQ(lengths.size(), 4);
+  EXPECT_DOUBLE_EQ(lengths[1], lengths[2]);
+  EXPECT_DOUBLE_EQ(lengths[1], lengths[3]);
+  EXPECT_NE(lengths[0], lengths[1]);
+  options.start = gp.hyperparameters();
+  options.restarts = 0;
+  EXPECT_NEAR(Gp::fit(data, options).log_marginal_likelihood(), gp.log_marginal_likelihood(), 1e-4);
+  options.tied = 5;
+  EXPECT_THROW(Gp::fit(data, options), Error);
+}
+
 TEST(Fit, FewPoints) {
   for (const Eigen::Index n : {1, 2, 3}) {
     const GpData data = smooth_data(n, 2, 0, 59);

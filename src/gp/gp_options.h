@@ -61,6 +61,10 @@ struct GpOptions {
   // Range of each input dimension in units of x; empty: largest minus smallest value in the data.
   Eigen::VectorXd input_ranges;
 
+  // So many of the last input dimensions have one length-scale in common, for what only counts together:
+  // marks of what is present and what is not, say. 0 or 1: every dimension has its own.
+  Eigen::Index tied = 0;
+
   // Without a basis, the mean of y is subtracted before anything else. False: y has mean zero a priori.
   bool subtract_mean = true;
 };

@@ -1,5 +1,6 @@
 #include "gp/likelihood.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,17 +10,20 @@
 namespace ampere {
 
 Likelihood::Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::MatrixXd basis,
-                       Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel)
+                       Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel, Eigen::Index tied)
     : y_(std::move(y)),
       basis_(std::move(basis)),
       noise_weights_(std::move(noise_weights)),
       kernel_(std::move(kernel)) {
   const Eigen::Index n = x.rows();
   const Eigen::Index pairs = n * (n - 1) / 2;
-  squares_.resize(pairs, x.cols());
+  const Eigen::Index own = x.cols() - std::max<Eigen::Index>(tied, 1);  // the rest have one in common
+  squares_.resize(pairs, own + 1);
   for (Eigen::Index j = 0, first = 0; j < n; first += n - 1 - j, ++j) {
     const Eigen::Index below = n - 1 - j;
-    squares_.middleRows(first, below) = (x.bottomRows(below).rowwise() - x.row(j)).array().square();
+    const Eigen::ArrayXXd squares = (x.bottomRows(below).rowwise() - x.row(j)).array().square();
+    squares_.middleRows(first, below).leftCols(own) = squares.leftCols(own);
+    squares_.col(own).segment(first, below) = squares.rightCols(x.cols() - own).rowwise().sum();
   }
   correlation_.resize(pairs);
   slope_.resize(pairs);

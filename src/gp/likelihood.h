@@ -9,15 +9,17 @@
 
 namespace ampere {
 
-// The parameters are logarithms, in this order: signal sd, one length-scale per dimension, noise sd; in the
-// units of the `x` and `y` given here. Workspaces are kept between calls: not for several threads.
+// The parameters are logarithms, in this order: signal sd, one length-scale per dimension (the last
+// `tied` dimensions share one), noise sd; in the units of the `x` and `y` given here. Workspaces are kept
+// between calls: not for several threads.
 class Likelihood {
  public:
-  // x is n x d, basis n x p (p may be 0), noise_weights n. Sizes and values are the caller's business.
+  // x is n x d with `tied` <= d, basis n x p (p may be 0), noise_weights n. Sizes and values are the caller's
+  // business.
   Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::MatrixXd basis,
-             Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel);
+             Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel, Eigen::Index tied = 0);
 
-  // The number of parameters: d + 2.
+  // The number of parameters: length-scales + 2.
   Eigen::Index parameters() const { return squares_.cols() + 2; }
 
   // The log marginal likelihood and, unless null, its gradient (resized). Minus infinity and a zero gradient
@@ -33,7 +35,7 @@ class Likelihood {
   Eigen::VectorXd noise_weights_;
   std::shared_ptr<const Kernel> kernel_;
   // Pairs (i, j) with i > j, column after column of the lower half.
-  Eigen::MatrixXd squares_;      // pairs x d, squared differences
+  Eigen::MatrixXd squares_;      // pairs x length-scales, squared differences
   Eigen::VectorXd correlation_;  // pairs
   Eigen::VectorXd slope_;        // pairs, d correlation / d(r2)
   Eigen::VectorXd length_weights_;

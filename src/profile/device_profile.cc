@@ -151,7 +151,7 @@ std::vector<PowerObservation> DeviceProfile::powers_among(const std::string& sto
   std::vector<PowerObservation> out;
   for (const StoredPoint& p : points(stored)) {
     const Measurement& m = p.measurement;
-    if (m.energy_j) out.push_back({p.channels, *m.energy_j, m.time_s, m.energy_error});
+    if (m.energy_j) out.push_back({p.channels, *m.energy_j, m.time_s, m.energy_error, m.kernels});
   }
   return out;
 }
@@ -178,7 +178,7 @@ const SurfaceModel& DeviceProfile::model(const std::string& key, Quantity quanti
   return *(models_[{key, quantity}] = std::move(fitted));
 }
 
-std::shared_ptr<const SharedPower> DeviceProfile::shared_power() {
+const PowerModel::Others& DeviceProfile::shared_power() {
   std::map<std::string, PowerOfKind> kinds;
   std::size_t points = 0;
   for (const auto& [key, p] : plans_) {
@@ -193,7 +193,9 @@ std::shared_ptr<const SharedPower> DeviceProfile::shared_power() {
       static_cast<double>(points) <= kSharedGrowth * static_cast<double>(shared_points_))
     return shared_power_;
   const auto start = std::chrono::steady_clock::now();
-  shared_power_ = SharedPower::fit(kinds, idle_power_w().value_or(0));
+  const double idle_w = idle_power_w().value_or(0);
+  shared_power_.by_rates = SharedPower::fit(kinds, idle_w);
+  shared_power_.by_kernels = SharedPower::fit(kinds, idle_w, PowerInputs::kKernels);
   shared_kinds_ = kinds.size();
   shared_points_ = points;
   fitting_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -210,14 +212,24 @@ const PowerModel& DeviceProfile::power(const std::string& key, bool shared) {
   if (seen.empty()) seen = probed;
   if (seen.empty())
     throw Error(ErrorKind::kNotProfiled, "no energy was measured for " + key + "; run ampere profile");
-  auto all = shared ? shared_power() : nullptr;
-  if (all && !all->knows(key)) all = nullptr;
+  PowerModel::Others others;
+  if (shared) others = shared_power();
+  others.kind = key;
+  for (auto* all : {&others.by_rates, &others.by_kernels}) {
+    if (*all && !(*all)->knows(key)) all->reset();
+  }
   const auto start = std::chrono::steady_clock::now();
   auto fitted =
-      std::make_unique<PowerModel>(seen, CostPolynomial(p.kind, hands_gradient_down(p.role)), all, key);
+      std::make_unique<PowerModel>(seen, CostPolynomial(p.kind, hands_gradient_down(p.role)), others);
   for (const PowerObservation& o : probed) fitted->know(o);
+  tell_kernels(key, *fitted);
+  if (probes_ != Probes::kNone) tell_kernels(probe_key(key, Probes::kTimes), *fitted);
   fitting_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return *(powers_[{key, shared}] = std::move(fitted));
+}
+
+void DeviceProfile::tell_kernels(const std::string& stored, PowerModel& power) {
+  for (const StoredPoint& p : points(stored)) power.know(p.channels, p.measurement.kernels);
 }
 
 const PowerModel& DeviceProfile::own_power(const std::string& key) { return power(key, false); }

@@ -80,7 +80,9 @@ class DeviceProfile {
                                               Quantity quantity);
   std::vector<PowerObservation> powers_among(const std::string& stored);
   const PowerModel& power(const std::string& key, bool shared);
-  std::shared_ptr<const SharedPower> shared_power();
+  const PowerModel::Others& shared_power();
+  // Which kernels run where, as far as anything was measured there.
+  void tell_kernels(const std::string& stored, PowerModel& power);
   void forget_models(const std::string& surface);
 
   Store& store_;
@@ -90,7 +92,7 @@ class DeviceProfile {
   std::map<std::string, std::vector<StoredPoint>> points_;
   std::map<std::pair<std::string, Quantity>, std::unique_ptr<SurfaceModel>> models_;
   std::map<std::pair<std::string, bool>, std::unique_ptr<PowerModel>> powers_;  // alone, or with the others
-  std::shared_ptr<const SharedPower> shared_power_;
+  PowerModel::Others shared_power_;
   std::size_t shared_kinds_ = 0, shared_points_ = 0;  // behind it
   Probes probes_ = Probes::kEnergies;
   double fitting_seconds_ = 0;

@@ -6,6 +6,7 @@
 
 #include "gp/gp.h"
 #include "profile/cost_polynomial.h"
+#include "profile/kernel_marks.h"
 
 namespace ampere {
 
@@ -14,7 +15,8 @@ struct PowerObservation {
   Channels channels;
   double energy_j;
   double time_s;
-  double error = 0.01;  // relative standard error of the energy
+  double error = 0.01;   // relative standard error of the energy
+  Kernels kernels = {};  // empty where nobody can tell
 };
 
 // What a process learns from: inputs, one row per place, and values with the weights of their noise.

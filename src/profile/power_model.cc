@@ -13,8 +13,8 @@ constexpr double kLeastDeviation = 0.015;
 }  // namespace
 
 PowerModel::PowerModel(const std::vector<PowerObservation>& observations, const CostPolynomial& cost,
-                       std::shared_ptr<const SharedPower> shared, std::string kind)
-    : cost_(cost), shared_(std::move(shared)), kind_(std::move(kind)) {
+                       Others others)
+    : cost_(cost), others_(std::move(others)) {
   for (const PowerObservation& o : observations) know(o);
   PowerData data = power_by_rates(cost_, observations);
   GpOptions options = default_surface_options().gp;
@@ -24,17 +24,49 @@ PowerModel::PowerModel(const std::vector<PowerObservation>& observations, const 
   caution_ = caution(*own_);
 }
 
-void PowerModel::know(const PowerObservation& observation) { known_[observation.channels] = observation; }
+void PowerModel::know(const PowerObservation& observation) {
+  known_[observation.channels] = observation;
+  know(observation.channels, observation.kernels);
+}
+
+void PowerModel::know(Channels place, const Kernels& kernels) {
+  if (!kernels.empty()) kernels_[place] = kernels;
+}
 
 GpJointPrediction PowerModel::log_energy(const std::vector<Channels>& places,
                                          const Eigen::VectorXd& times) const {
+  GpJointPrediction energy = by_rates(places, times);
+  if (!others_.by_kernels) return energy;
+  std::vector<Eigen::Index> told;  // places whose kernels are known
+  std::vector<Channels> there;
+  std::vector<Kernels> kernels;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto known = kernels_.find(places[i]);
+    if (known == kernels_.end()) continue;
+    told.push_back(static_cast<Eigen::Index>(i));
+    there.push_back(places[i]);
+    kernels.push_back(known->second);
+  }
+  if (told.empty()) return energy;
+  const GpJointPrediction better = others_.by_kernels->log_energy(others_.kind, there, times(told), kernels);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    energy.covariance.row(told[i]).setZero();
+    energy.covariance.col(told[i]).setZero();
+  }
+  energy.mean(told) = better.mean;
+  energy.covariance(told, told) = better.covariance;
+  return energy;
+}
+
+GpJointPrediction PowerModel::by_rates(const std::vector<Channels>& places,
+                                       const Eigen::VectorXd& times) const {
   GpJointPrediction own = own_->joint(rates(cost_, places, times));
   const double roughness = own_->hyperparameters().noise_sd;
   own.covariance.diagonal().array() += roughness * roughness;
   own.covariance *= caution_;
   own.mean.array() += times.array().max(1e-12).log();
-  if (!shared_) return own;
-  const GpJointPrediction all = shared_->log_energy(kind_, places, times);
+  if (!others_.by_rates) return own;
+  const GpJointPrediction all = others_.by_rates->log_energy(others_.kind, places, times);
   // Weighed by what each knows. Either may think too well of itself, so together they are as sure as the less
   // sure of the two.
   const Eigen::ArrayXd v = own.covariance.diagonal().array(), w = all.covariance.diagonal().array();

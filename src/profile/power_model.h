@@ -19,9 +19,17 @@ namespace ampere {
 // shown (shared_power.h) is a second opinion, where there is one; both count by what each knows.
 class PowerModel {
  public:
-  // One observation is enough. `shared` may be null; `kind` is this one's name there.
-  PowerModel(const std::vector<PowerObservation>& observations, const CostPolynomial& cost,
-             std::shared_ptr<const SharedPower> shared = nullptr, std::string kind = "");
+  // What all kinds together say of this one; either may be null.
+  struct Others {
+    std::shared_ptr<const SharedPower> by_rates;
+    std::shared_ptr<const SharedPower> by_kernels;
+    std::string kind;  // this one's name there
+  };
+
+  // One observation is enough.
+  PowerModel(const std::vector<PowerObservation>& observations, const CostPolynomial& cost, Others others);
+  PowerModel(const std::vector<PowerObservation>& observations, const CostPolynomial& cost)
+      : PowerModel(observations, cost, Others{}) {}
 
   // Energies at distinct places whose times are predicted or known. Where the energy of a place was itself
   // measured, that counts.
@@ -31,16 +39,19 @@ class PowerModel {
 
   // An energy that was measured after the fit, for this place alone.
   void know(const PowerObservation& observation);
+  // The kernels that run at this place.
+  void know(Channels place, const Kernels& kernels);
 
  private:
+  GpJointPrediction by_rates(const std::vector<Channels>& places, const Eigen::VectorXd& times) const;
   GpJointPrediction log_energy(const std::vector<Channels>& places, const Eigen::VectorXd& times) const;
 
   CostPolynomial cost_;
   std::shared_ptr<Gp> own_;
-  double caution_ = 1;                         // factor on its variances
-  std::shared_ptr<const SharedPower> shared_;  // may be null
-  std::string kind_;
+  double caution_ = 1;  // factor on its variances
+  Others others_;
   std::map<Channels, PowerObservation> known_;
+  std::map<Channels, Kernels> kernels_;
 };
 
 }  // namespace ampere

@@ -1,5 +1,6 @@
 #include "profile/shared_power.h"
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 
@@ -9,20 +10,41 @@ namespace ampere {
 namespace {
 
 constexpr std::size_t kLeastKinds = 3;
-// Points beyond one factor per kind and the process itself.
-constexpr Eigen::Index kLeastSpare = 8;
+// Points beyond one factor per kind, the slopes and the process itself.
+constexpr Eigen::Index kLeastSpare = 11;
 // A likelihood of so many points is fitted in a moment; more of them change the hyperparameters little.
 constexpr Eigen::Index kMostFitted = 240;
 // As many points as the process's own word on its errors counts for.
 constexpr double kPriorPoints = 4;
 constexpr int kFolds = 5;
 
-GpOptions shared_options() {
+GpOptions shared_options(Eigen::Index marks) {
   GpOptions options = default_surface_options().gp;
   options.kernel = KernelType::kMatern52;
   options.restarts = 1;
   options.evaluations = 60;
+  options.tied = marks;
   return options;
+}
+
+constexpr Eigen::Index kRates = 3;
+
+Eigen::Index columns_of(PowerInputs inputs) { return inputs == PowerInputs::kRates ? kRates : 5; }
+
+// Columns of the mean: a factor of each kind, and behind them slopes by the rates, which kinds and kernels
+// have in common.
+Eigen::MatrixXd with_slopes(const Eigen::MatrixXd& factors, const Eigen::MatrixXd& x) {
+  Eigen::MatrixXd both(factors.rows(), factors.cols() + kRates);
+  both << factors, x.leftCols(kRates);
+  return both;
+}
+
+// False where the points are too much alike.
+bool can_be_told(const Eigen::MatrixXd& columns) {
+  constexpr double kDependent = 1e-4;
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr;
+  qr.setThreshold(kDependent);
+  return qr.compute(columns.colwise().normalized()).rank() == columns.cols();
 }
 
 GpData rows_of(const GpData& all, const std::vector<Eigen::Index>& rows) {
@@ -39,30 +61,34 @@ GpData rows_of(const GpData& all, const std::vector<Eigen::Index>& rows) {
   return some;
 }
 
-// Every nth, and the first of each kind, so that no kind goes without.
-GpData thinned(const GpData& all, Eigen::Index n) {
+// Every nth, and the first of each of so many kinds, so that no kind goes without.
+GpData thinned(const GpData& all, Eigen::Index n, Eigen::Index kinds) {
   std::vector<Eigen::Index> rows;
+  const auto factors = all.basis.leftCols(kinds);
   for (Eigen::Index i = 0; i < all.x.rows(); ++i) {
-    if (i % n == 0 || all.basis.row(i) != all.basis.row(i - 1)) rows.push_back(i);
+    if (i % n == 0 || factors.row(i) != factors.row(i - 1)) rows.push_back(i);
   }
   return rows_of(all, rows);
 }
 
 // How far each observation is off what the others say, in predicted deviations, a fifth of every kind held
 // back at a time: kinds are measured at the same places, and one left out alone would be told by its twin.
-Eigen::VectorXd held_back(const Gp& gp) {
+Eigen::VectorXd held_back(const Gp& gp, Eigen::Index kinds) {
   const GpData& data = gp.data();
+  const auto factors = data.basis.leftCols(kinds);
   Eigen::VectorXd off = Eigen::VectorXd::Ones(gp.size());
   for (int fold = 0; fold < kFolds; ++fold) {
     std::vector<Eigen::Index> kept, out;
-    Eigen::RowVectorXd seen = Eigen::RowVectorXd::Zero(data.basis.cols());
+    Eigen::RowVectorXd seen = Eigen::RowVectorXd::Zero(kinds);
     for (Eigen::Index i = 0; i < gp.size(); ++i) {
-      const auto of_kind = static_cast<int>(seen.dot(data.basis.row(i)));
+      const auto of_kind = static_cast<int>(seen.dot(factors.row(i)));
       (of_kind > 0 && of_kind % kFolds == fold ? out : kept).push_back(i);  // a kind keeps its first
-      seen += data.basis.row(i);
+      seen += factors.row(i);
     }
-    if (out.empty()) continue;
-    const Gp rest = Gp::with_hyperparameters(rows_of(data, kept), gp.hyperparameters(), shared_options());
+    GpData rest_of_data = rows_of(data, kept);
+    if (out.empty() || !can_be_told(rest_of_data.basis)) continue;
+    const Gp rest = Gp::with_hyperparameters(std::move(rest_of_data), gp.hyperparameters(),
+                                             shared_options(0));  // nothing is fitted
     const GpData judged = rows_of(data, out);
     const GpPrediction said = rest.predict(judged.x, judged.basis);
     const double noise = std::pow(gp.hyperparameters().noise_sd, 2);
@@ -77,9 +103,14 @@ Eigen::VectorXd held_back(const Gp& gp) {
 
 }  // namespace
 
-SharedPower::SharedPower(Gp gp, std::map<std::string, Known> kinds, double base_w)
-    : gp_(std::move(gp)), kinds_(std::move(kinds)), base_w_(base_w) {
-  const Eigen::VectorXd off = held_back(gp_);
+SharedPower::SharedPower(Gp gp, std::map<std::string, Known> kinds, double base_w, PowerInputs inputs,
+                         KernelMarks marks)
+    : gp_(std::move(gp)),
+      kinds_(std::move(kinds)),
+      base_w_(base_w),
+      inputs_(inputs),
+      marks_(std::move(marks)) {
+  const Eigen::VectorXd off = held_back(gp_, static_cast<Eigen::Index>(kinds_.size()));
   for (auto& [key, kind] : kinds_) {
     const Eigen::VectorXd belongs = gp_.data().basis.col(kind.column);
     const double squares = belongs.dot(off.cwiseAbs2()) + kPriorPoints;
@@ -88,7 +119,7 @@ SharedPower::SharedPower(Gp gp, std::map<std::string, Known> kinds, double base_
 }
 
 std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, PowerOfKind>& kinds,
-                                                    double idle_w, bool by_channels) {
+                                                    double idle_w, PowerInputs inputs) {
   std::map<std::string, Known> known;
   std::vector<PowerObservation> all;
   for (const auto& [key, kind] : kinds) {
@@ -99,33 +130,54 @@ std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, 
   const auto n = static_cast<Eigen::Index>(all.size()), p = static_cast<Eigen::Index>(known.size());
   if (known.size() < kLeastKinds || n < p + kLeastSpare) return nullptr;
   const double base_w = base_power(idle_w, all);
-  const Eigen::Index inputs = by_channels ? 5 : 3;  // the rates come first
-  GpData data{Eigen::MatrixXd(n, inputs), Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, p),
+  std::vector<Kernels> ran;
+  if (inputs == PowerInputs::kKernels) {
+    for (const PowerObservation& o : all) {
+      if (o.kernels.empty()) return nullptr;
+      ran.push_back(o.kernels);
+    }
+  }
+  const KernelMarks marks(ran);
+  const Eigen::Index own = columns_of(inputs);
+  const Eigen::Index tied = ran.empty() ? 0 : marks.columns();
+  GpData data{Eigen::MatrixXd(n, own + tied), Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, p),
               Eigen::VectorXd(n)};
   Eigen::Index row = 0;
   for (const auto& [key, kind] : known) {
     const PowerData seen = energy_over_work(kind.cost, kinds.at(key).observations, base_w);
     const Eigen::Index m = seen.y.size();
-    data.x.middleRows(row, m) = seen.x.leftCols(inputs);
+    data.x.middleRows(row, m).leftCols(own) = seen.x.leftCols(own);
     data.y.segment(row, m) = seen.y;
     data.noise_weights.segment(row, m) = seen.noise_weights;
     data.basis.block(row, kind.column, m, 1).setOnes();
     row += m;
   }
+  if (tied > 0) data.x.rightCols(tied) = marks(ran);
+  const GpOptions options = shared_options(tied);
+  const Eigen::Index step = (n + kMostFitted - 1) / kMostFitted;
+  const Eigen::MatrixXd sloped = with_slopes(data.basis, data.x);
+  if (can_be_told(sloped) &&
+      can_be_told(thinned({data.x, data.y, sloped, data.noise_weights}, step, p).basis))
+    data.basis = sloped;
   const auto made = [&](Gp gp) {
-    return std::shared_ptr<const SharedPower>(new SharedPower(std::move(gp), known, base_w));
+    return std::shared_ptr<const SharedPower>(new SharedPower(std::move(gp), known, base_w, inputs, marks));
   };
-  if (n <= kMostFitted) return made(Gp::fit(std::move(data), shared_options()));
-  const Gp some = Gp::fit(thinned(data, (n + kMostFitted - 1) / kMostFitted), shared_options());
-  return made(Gp::with_hyperparameters(std::move(data), some.hyperparameters(), shared_options()));
+  if (step == 1) return made(Gp::fit(std::move(data), options));
+  const Gp some = Gp::fit(thinned(data, step, p), options);
+  return made(Gp::with_hyperparameters(std::move(data), some.hyperparameters(), options));
 }
 
 GpJointPrediction SharedPower::log_energy(const std::string& kind, const std::vector<Channels>& places,
-                                          const Eigen::VectorXd& times) const {
+                                          const Eigen::VectorXd& times,
+                                          const std::vector<Kernels>& kernels) const {
   const Known& known = kinds_.at(kind);
-  const Eigen::MatrixXd x = rates_and_channels(known.cost, places, times).leftCols(gp_.data().x.cols());
+  const Eigen::Index own = columns_of(inputs_);
+  Eigen::MatrixXd x(times.size(), gp_.data().x.cols());
+  x.leftCols(own) = rates_and_channels(known.cost, places, times).leftCols(own);
+  if (inputs_ == PowerInputs::kKernels) x.rightCols(x.cols() - own) = marks_(kernels);
   Eigen::MatrixXd basis = Eigen::MatrixXd::Zero(x.rows(), gp_.basis_size());
   basis.col(known.column).setOnes();
+  if (basis.cols() > static_cast<Eigen::Index>(kinds_.size())) basis.rightCols(kRates) = x.leftCols(kRates);
   GpJointPrediction beyond = gp_.joint(x, basis);
   const double roughness = gp_.hyperparameters().noise_sd;
   beyond.covariance.diagonal().array() += roughness * roughness;

@@ -47,6 +47,15 @@ void one_of(const JsonReader& r, const std::string& key, const std::string& valu
   throw bad_input(r.where() + ": field \"" + key + "\" must be one of " + list + ", found \"" + value + "\"");
 }
 
+std::vector<std::string> texts(const JsonReader& r, const std::string& key) {
+  std::vector<std::string> out;
+  for (const Json& text : r.array(key)) {
+    if (!text.is_string()) throw bad_input(r.where() + ": field \"" + key + "\" must be a list of texts");
+    out.push_back(text.get<std::string>());
+  }
+  return out;
+}
+
 Json to_json(const DeviceState& s) {
   return {{"temperature_c", or_null(s.temperature_c)},
           {"clock_mhz", or_null(s.clock_mhz)},
@@ -61,10 +70,7 @@ DeviceState state_from_json(const JsonReader& parent, const std::string& key) {
   DeviceState state{optional_number(r, "temperature_c", json), optional_number(r, "clock_mhz", json), {}, {}};
   if (auto watts = optional_number(r, "power_limit_w", json)) state.power_limit = Watts(*watts);
   if (!r.has("throttle")) return state;
-  for (const Json& reason : r.array("throttle")) {
-    if (!reason.is_string()) throw bad_input(r.where() + ": field \"throttle\" must be a list of texts");
-    state.throttle.push_back(reason.get<std::string>());
-  }
+  state.throttle = texts(r, "throttle");
   return state;
 }
 
@@ -161,23 +167,25 @@ MeasureRequest measure_request_from_json(const Json& json) {
 }
 
 Json to_json(const Measurement& m) {
-  return {{"energy_j", or_null(m.energy_j)},
-          {"time_s", m.time_s},
-          {"energy_error", m.energy_error},
-          {"time_error", m.time_error},
-          {"host_s", or_null(m.host_s)},
-          {"windows", m.windows},
-          {"outliers", m.outliers},
-          {"iterations", m.iterations},
-          {"stable", m.stable},
-          {"modelled", m.modelled},
-          {"metering_overhead", or_null(m.metering_overhead)},
-          {"discrepancy", or_null(m.discrepancy)},
-          {"meter", m.meter},
-          {"mode", m.mode},
-          {"note", m.note},
-          {"before", to_json(m.before)},
-          {"after", to_json(m.after)}};
+  Json json = {{"energy_j", or_null(m.energy_j)},
+               {"time_s", m.time_s},
+               {"energy_error", m.energy_error},
+               {"time_error", m.time_error},
+               {"host_s", or_null(m.host_s)},
+               {"windows", m.windows},
+               {"outliers", m.outliers},
+               {"iterations", m.iterations},
+               {"stable", m.stable},
+               {"modelled", m.modelled},
+               {"metering_overhead", or_null(m.metering_overhead)},
+               {"discrepancy", or_null(m.discrepancy)},
+               {"meter", m.meter},
+               {"mode", m.mode},
+               {"note", m.note},
+               {"before", to_json(m.before)},
+               {"after", to_json(m.after)}};
+  if (!m.kernels.empty()) json["kernels"] = m.kernels;
+  return json;
 }
 
 Measurement measurement_from_json(const Json& json) {
@@ -198,6 +206,7 @@ Measurement measurement_from_json(const Json& json) {
   m.meter = r.text("meter", "");
   m.mode = r.text("mode", "eager");
   m.note = r.text("note", "");
+  if (r.has("kernels")) m.kernels = texts(r, "kernels");
   m.before = state_from_json(r, "before");
   m.after = state_from_json(r, "after");
   auto possible = [](double v) { return std::isfinite(v) && v > 0; };

@@ -85,7 +85,8 @@ struct Measurement {
   std::string meter;
   std::string mode;           // "eager" or "replay": what was really done
   std::string note;           // anything a reader should know ("capture failed: ...")
-  DeviceState before, after;  // of what is metered, around the windows
+  std::vector<std::string> kernels;  // that a replay ran, each once; empty where that cannot be told
+  DeviceState before, after;         // of what is metered, around the windows
 };
 
 Json to_json(const Recipe& recipe);

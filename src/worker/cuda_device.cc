@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "worker/cuda_kernels.h"
 #include "worker/device.h"
 #include "worker/translate.h"
 
@@ -49,6 +50,7 @@ class CudaReplay : public Replay {
     try {
       graph_.capture_begin(pool_);
       for (int i = 0; i < steps; ++i) step();
+      kernels_ = captured_kernels(stream_.stream());
       graph_.capture_end();
     } catch (...) {
       abandon();
@@ -60,6 +62,8 @@ class CudaReplay : public Replay {
     const c10::cuda::CUDAStreamGuard guard(stream_);
     graph_.replay();
   }
+
+  std::vector<std::string> kernels() const override { return kernels_; }
 
  private:
   // A capture that failed must still be ended before the stream works again. Where ending it fails too,
@@ -92,6 +96,7 @@ class CudaReplay : public Replay {
   c10::cuda::CUDAStream stream_;
   decltype(at::cuda::graph_pool_handle()) pool_;
   at::cuda::CUDAGraph graph_;
+  std::vector<std::string> kernels_;
 };
 
 std::string driver_version() {

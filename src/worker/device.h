@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace c10 {
 struct Device;
@@ -27,6 +28,8 @@ class Replay {
   virtual ~Replay() = default;
   // Starts all captured steps again; does not wait for them.
   virtual void launch() = 0;
+  // Names of the kernels in it, each once, where that can be told.
+  virtual std::vector<std::string> kernels() const { return {}; }
 };
 
 class Device {

@@ -157,6 +157,7 @@ Measurement measure(const MeasureRequest& request, Device& device, MeterInUse* s
     meter_time(m, request, work, steps);
   }
   if (captured.replay) {
+    m.kernels = captured.replay->kernels();
     // The device stands still meanwhile.
     const double launch = std::min(launch_s / steps, m.time_s / 2);
     m.time_s -= launch;
