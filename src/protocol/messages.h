@@ -83,8 +83,8 @@ struct Measurement {
   std::optional<double> metering_overhead;
   std::optional<double> discrepancy;
   std::string meter;
-  std::string mode;           // "eager" or "replay": what was really done
-  std::string note;           // anything a reader should know ("capture failed: ...")
+  std::string mode;                  // "eager" or "replay": what was really done
+  std::string note;                  // anything a reader should know ("capture failed: ...")
   std::vector<std::string> kernels;  // that a replay ran, each once; empty where that cannot be told
   DeviceState before, after;         // of what is metered, around the windows
 };
