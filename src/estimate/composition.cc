@@ -81,9 +81,10 @@ static CompositionError learn(const std::vector<WholeCheck>& checks, double prio
   return error;
 }
 
-// Where layers take as long in a network as alone, they do so in every network; where they do not, by how
-// much differs from one to the next.
-static double deviation_beside(double log_bias_of_time) {
+// // What networks are believed to differ by before their own spread is looked at. Where layers take as long
+// in a network as alone, they do so in every network; where they do not, by how much differs from one to the
+// next.
+static double prior_deviation_given(double log_bias_of_time) {
   constexpr double kAnyway = 0.015;
   constexpr double kShareOfBias = 0.6;
   return std::hypot(kAnyway, kShareOfBias * log_bias_of_time);
@@ -100,7 +101,8 @@ static CompositionError learn_two_parts(const std::vector<WholeCheck>& checks, c
   CompositionError error;
   error.networks = static_cast<int>(checks.size());
   error.typical = std::exp(log_mean);
-  double spread = prior_deviation * prior_deviation;
+  constexpr double spread_before = kPriorDeviation * kPriorDeviation;
+  double spread = spread_before, squares = 0;
   double proportion = 0;
   for (int pass = 0; pass < 10; ++pass) {  // the beliefs weigh by the spread, which follows from the fit
     double xx = spread / (beliefs.fixed * beliefs.fixed), x1 = 0, x1y = 0, xy = 0;
@@ -116,14 +118,17 @@ static CompositionError learn_two_parts(const std::vector<WholeCheck>& checks, c
     const double determinant = xx * one - x1 * x1;
     error.fixed_share = (xy * one - x1y * x1) / determinant;
     proportion = (x1y * xx - xy * x1) / determinant;
-    double squares = kPriorWeight * prior_deviation * prior_deviation;
+    squares = 0;
     for (const WholeCheck& c : checks) {
       const double off =
           c.measured / c.estimated - 1 - proportion - error.fixed_share * error.typical / c.estimated;
       squares += off * off;
     }
-    spread = squares / (n + kPriorWeight);
+    // Never more than believed at first: the more the beliefs weigh, the worse they fit where all networks
+    // are far off alike, and the more they would weigh.
+    spread = std::min(spread, (squares + kPriorWeight * spread_before) / (n + kPriorWeight));
   }
+  spread = (squares + kPriorWeight * prior_deviation * prior_deviation) / (n + kPriorWeight);
   error.log_bias = std::log(std::max(1 + proportion + error.fixed_share, 0.5));
   error.deviation =
       std::max(kLeastDeviation, stretch_of(n + kPriorWeight - 2) * std::sqrt(spread + spread / n));
@@ -138,11 +143,11 @@ CompositionError learn_device_time(const std::vector<WholeCheck>& checks) {
   double log_bias = 0;
   for (const WholeCheck& c : checks)
     log_bias += std::log(c.measured / c.estimated) / static_cast<double>(checks.size());
-  return learn_two_parts(checks, kOfTime, deviation_beside(log_bias));
+  return learn_two_parts(checks, kOfTime, prior_deviation_given(log_bias));
 }
 
 CompositionError learn_device_energy(const std::vector<WholeCheck>& checks, const CompositionError& time) {
-  return learn_two_parts(checks, kOfEnergy, deviation_beside(time.log_bias));
+  return learn_two_parts(checks, kOfEnergy, prior_deviation_given(time.log_bias));
 }
 
 CompositionError learn_host_composition(const std::vector<WholeCheck>& checks) {

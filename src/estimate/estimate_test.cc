@@ -262,6 +262,14 @@ TEST(Composition, TellsAFixedPartFromAFactor) {
   const CompositionError slow = learn_device_energy(factor, {});
   EXPECT_NEAR(slow.factor(2.0), 1.05, 0.01);
   EXPECT_NEAR(slow.factor(8.0), 1.05, 0.01);
+  for (const double by : {1.2, 1.3, 1.5}) {  // a large share that all have in common is still learned
+    std::vector<WholeCheck> large;
+    for (const double sum : {2.8, 4.6, 4.9, 3.8, 6.0, 4.4}) large.push_back({by * sum, sum});
+    const CompositionError time = learn_device_time(large);
+    EXPECT_NEAR(time.factor(4.0), by, 0.06 * by);
+    EXPECT_GT(time.deviation, slow.deviation);
+    EXPECT_NEAR(learn_device_energy(large, time).factor(4.0), by, 0.06 * by);
+  }
   EXPECT_LE(wait.factor(1e-9), 2) << "nothing is all waiting";
 }
 

@@ -10,6 +10,11 @@
 #include "gp/gp_data.h"
 
 namespace ampere {
+namespace {
+
+constexpr const char* kDependent = "Gaussian process: the basis columns depend on each other at these points";
+
+}  // namespace
 
 Gp::Gp(GpData data, const Hyperparameters& hyperparameters, const GpOptions& options)
     : data_(std::move(data)),
@@ -44,26 +49,29 @@ void Gp::factorise() {
   const double noise_variance = hyperparameters_.noise_sd * hyperparameters_.noise_sd;
   const Eigen::MatrixXd k = covariance(scaled_x_, scaled_x_);
   const double mean_variance = signal_variance + noise_variance * data_.noise_weights.mean();
+  bool dependent = false;
   for (double relative = 0; relative >= 0; relative = next_jitter(relative)) {
     summary_.jitter = relative * mean_variance;
     factor_.chol = k;
     factor_.chol.diagonal().array() += noise_variance * data_.noise_weights.array() + summary_.jitter;
-    if (cholesky_in_place(&factor_.chol)) return solve();
+    if (!cholesky_in_place(&factor_.chol)) continue;
+    if (solve()) return;
+    dependent = true;
   }
+  if (dependent) throw bad_input(kDependent);
   throw Error(ErrorKind::kFailed, "Gaussian process: the covariance of " + std::to_string(size()) +
                                       " points is not positive definite; raise the lower bound of the noise");
 }
 
-void Gp::solve() {
+bool Gp::solve() {
   offset_ = subtract_mean_ ? data_.y.mean() : 0;
   const Eigen::VectorXd y = data_.y.array() - offset_;
   const Eigen::MatrixXd basis = data_.basis * basis_scale_.cwiseInverse().asDiagonal();
-  if (!solve_gls(y, basis, &factor_)) {
-    throw bad_input("Gaussian process: the basis columns depend on each other at these points");
-  }
+  if (!solve_gls(y, basis, &factor_)) return false;
   weights_ = factor_.alpha * (hyperparameters_.signal_sd * hyperparameters_.signal_sd);
   coefficients_ = factor_.beta.cwiseQuotient(basis_scale_);
   summary_.log_marginal_likelihood = log_marginal_likelihood();
+  return true;
 }
 
 void Gp::add_point(const Eigen::VectorXd& x, double y, const Eigen::VectorXd& basis, double noise_weight) {
@@ -96,7 +104,7 @@ void Gp::add_point(const Eigen::VectorXd& x, double y, const Eigen::VectorXd& ba
   factor_.chol.conservativeResize(n + 1, n + 1);
   factor_.chol.row(n).head(n) = row;
   factor_.chol(n, n) = std::sqrt(pivot);
-  solve();
+  if (!solve()) throw bad_input(kDependent);
 }
 
 double Gp::log_marginal_likelihood() const {

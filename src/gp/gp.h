@@ -76,7 +76,7 @@ class Gp {
   Gp(GpData data, const Hyperparameters& hyperparameters, const GpOptions& options);
 
   void factorise();
-  void solve();
+  bool solve();  // false where the basis columns depend on each other
   void check_query(const Eigen::MatrixXd& x, const Eigen::MatrixXd& basis) const;
   // Covariances a priori between two sets of points, given over their length-scales, one point per row.
   Eigen::MatrixXd covariance(const Eigen::MatrixXd& scaled_rows, const Eigen::MatrixXd& scaled_columns) const;

@@ -58,7 +58,8 @@ struct GpOptions {
   // Where the first start begins; absent: signal 1, length-scales 0.5, noise 0.1, in relative units.
   std::optional<Hyperparameters> start;
 
-  // Range of each input dimension in units of x; empty: largest minus smallest value in the data.
+  // Range of each input dimension in units of x; empty: largest minus smallest value in the data, and of tied
+  // dimensions how far the points lie apart in all of them together.
   Eigen::VectorXd input_ranges;
 
   // So many of the last input dimensions have one length-scale in common, for what only counts together:

@@ -221,9 +221,10 @@ const PowerModel& DeviceProfile::power(const std::string& key, bool shared) {
   const auto start = std::chrono::steady_clock::now();
   auto fitted =
       std::make_unique<PowerModel>(seen, CostPolynomial(p.kind, hands_gradient_down(p.role)), others);
-  for (const PowerObservation& o : probed) fitted->know(o);
+  // As with times, what was measured of a place by itself counts last.
   tell_kernels(key, *fitted);
   if (probes_ != Probes::kNone) tell_kernels(probe_key(key, Probes::kTimes), *fitted);
+  for (const PowerObservation& o : probed) fitted->know(o);
   fitting_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return *(powers_[{key, shared}] = std::move(fitted));
 }

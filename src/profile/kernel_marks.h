@@ -12,8 +12,8 @@ namespace ampere {
 using Kernels = std::vector<std::string>;  // names, each once
 
 // One column for each kernel that was ever seen, 1 where it runs and 0 where not, so that the squared
-// distance of two places is the number of kernels that run at one of them alone. A last column stands for
-// kernels that were never seen.
+// distance of two places is the number of kernels that run at one of them alone. A last column stands for all
+// kernels that were never seen, which cannot be told apart.
 class KernelMarks {
  public:
   explicit KernelMarks(const std::vector<Kernels>& seen);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ampere {
 namespace {
@@ -48,13 +49,26 @@ GpJointPrediction PowerModel::log_energy(const std::vector<Channels>& places,
     kernels.push_back(known->second);
   }
   if (told.empty()) return energy;
-  const GpJointPrediction better = others_.by_kernels->log_energy(others_.kind, there, times(told), kernels);
+  const GpJointPrediction by_kernels =
+      others_.by_kernels->log_energy(others_.kind, there, times(told), kernels);
+  // Kernels that were hardly ever seen tell less than the rates do. These think too well of themselves, so it
+  // takes a lot.
+  constexpr double kMuchLessSure = 9;                         // variance over variance
+  std::vector<std::pair<Eigen::Index, Eigen::Index>> better;  // rows here and there
   for (std::size_t i = 0; i < told.size(); ++i) {
-    energy.covariance.row(told[i]).setZero();
-    energy.covariance.col(told[i]).setZero();
+    const auto row = static_cast<Eigen::Index>(i);
+    if (by_kernels.covariance(row, row) <= kMuchLessSure * energy.covariance(told[i], told[i]))
+      better.emplace_back(told[i], row);
   }
-  energy.mean(told) = better.mean;
-  energy.covariance(told, told) = better.covariance;
+  for (const auto& [row, from_row] : better) {
+    energy.mean(row) = by_kernels.mean(from_row);
+    energy.covariance.row(row).setZero();
+    energy.covariance.col(row).setZero();
+  }
+  for (const auto& [row, from_row] : better) {
+    for (const auto& [column, from_column] : better)
+      energy.covariance(row, column) = by_kernels.covariance(from_row, from_column);
+  }
   return energy;
 }
 

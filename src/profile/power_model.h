@@ -16,12 +16,13 @@ namespace ampere {
 // A surface's own points tell power from what the device is doing: FLOPs per second, bytes per second and
 // time. Two kernels that take different times for the same layer also draw different power, which the
 // channels alone could not tell. A dozen points have not met every kernel, so what all kinds together have
-// shown (shared_power.h) is a second opinion, where there is one; both count by what each knows.
+// shown (shared_power.h) is a second opinion, where there is one; both count by what each knows. Where it is
+// known which kernels run, and such have been metered before, they tell instead.
 class PowerModel {
  public:
   // What all kinds together say of this one; either may be null.
   struct Others {
-    std::shared_ptr<const SharedPower> by_rates;
+    std::shared_ptr<const SharedPower> by_rates;  // and channels
     std::shared_ptr<const SharedPower> by_kernels;
     std::string kind;  // this one's name there
   };

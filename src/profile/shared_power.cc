@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "profile/surface_model.h"
 
 namespace ampere {
@@ -17,6 +18,8 @@ constexpr Eigen::Index kMostFitted = 240;
 // As many points as the process's own word on its errors counts for.
 constexpr double kPriorPoints = 4;
 constexpr int kFolds = 5;
+// Ten times what a device with many families has run.
+constexpr Eigen::Index kMostMarks = 2000;
 
 GpOptions shared_options(Eigen::Index marks) {
   GpOptions options = default_surface_options().gp;
@@ -73,10 +76,11 @@ GpData thinned(const GpData& all, Eigen::Index n, Eigen::Index kinds) {
 
 // How far each observation is off what the others say, in predicted deviations, a fifth of every kind held
 // back at a time: kinds are measured at the same places, and one left out alone would be told by its twin.
+// Not a number where too little is left to judge by.
 Eigen::VectorXd held_back(const Gp& gp, Eigen::Index kinds) {
   const GpData& data = gp.data();
   const auto factors = data.basis.leftCols(kinds);
-  Eigen::VectorXd off = Eigen::VectorXd::Ones(gp.size());
+  Eigen::VectorXd off = Eigen::VectorXd::Constant(gp.size(), std::nan(""));
   for (int fold = 0; fold < kFolds; ++fold) {
     std::vector<Eigen::Index> kept, out;
     Eigen::RowVectorXd seen = Eigen::RowVectorXd::Zero(kinds);
@@ -112,39 +116,45 @@ SharedPower::SharedPower(Gp gp, std::map<std::string, Known> kinds, double base_
       marks_(std::move(marks)) {
   const Eigen::VectorXd off = held_back(gp_, static_cast<Eigen::Index>(kinds_.size()));
   for (auto& [key, kind] : kinds_) {
-    const Eigen::VectorXd belongs = gp_.data().basis.col(kind.column);
-    const double squares = belongs.dot(off.cwiseAbs2()) + kPriorPoints;
-    kind.caution = std::clamp(squares / (belongs.sum() + kPriorPoints), 1.0, 16.0);
+    double squares = kPriorPoints, count = kPriorPoints;
+    for (Eigen::Index i = 0; i < off.size(); ++i) {
+      if (gp_.data().basis(i, kind.column) == 0 || std::isnan(off(i))) continue;
+      squares += off(i) * off(i);
+      ++count;
+    }
+    kind.caution = std::clamp(squares / count, 1.0, 16.0);
   }
 }
 
 std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, PowerOfKind>& kinds,
                                                     double idle_w, PowerInputs inputs) {
   std::map<std::string, Known> known;
+  std::map<std::string, std::vector<PowerObservation>> used;
   std::vector<PowerObservation> all;
+  std::vector<Kernels> ran;
   for (const auto& [key, kind] : kinds) {
-    if (kind.observations.empty()) continue;
-    known.emplace(key, Known{kind.cost, static_cast<Eigen::Index>(known.size()), 1});
-    all.insert(all.end(), kind.observations.begin(), kind.observations.end());
+    for (const PowerObservation& o : kind.observations) {
+      if (inputs == PowerInputs::kKernels) {
+        if (o.kernels.empty()) continue;
+        ran.push_back(o.kernels);
+      }
+      used[key].push_back(o);
+      all.push_back(o);
+    }
+    if (used.count(key)) known.emplace(key, Known{kind.cost, static_cast<Eigen::Index>(known.size()), 1});
   }
   const auto n = static_cast<Eigen::Index>(all.size()), p = static_cast<Eigen::Index>(known.size());
   if (known.size() < kLeastKinds || n < p + kLeastSpare) return nullptr;
   const double base_w = base_power(idle_w, all);
-  std::vector<Kernels> ran;
-  if (inputs == PowerInputs::kKernels) {
-    for (const PowerObservation& o : all) {
-      if (o.kernels.empty()) return nullptr;
-      ran.push_back(o.kernels);
-    }
-  }
   const KernelMarks marks(ran);
+  if (marks.columns() > kMostMarks) return nullptr;
   const Eigen::Index own = columns_of(inputs);
   const Eigen::Index tied = ran.empty() ? 0 : marks.columns();
   GpData data{Eigen::MatrixXd(n, own + tied), Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, p),
               Eigen::VectorXd(n)};
   Eigen::Index row = 0;
   for (const auto& [key, kind] : known) {
-    const PowerData seen = energy_over_work(kind.cost, kinds.at(key).observations, base_w);
+    const PowerData seen = energy_over_work(kind.cost, used.at(key), base_w);
     const Eigen::Index m = seen.y.size();
     data.x.middleRows(row, m).leftCols(own) = seen.x.leftCols(own);
     data.y.segment(row, m) = seen.y;
@@ -170,6 +180,8 @@ std::shared_ptr<const SharedPower> SharedPower::fit(const std::map<std::string, 
 GpJointPrediction SharedPower::log_energy(const std::string& kind, const std::vector<Channels>& places,
                                           const Eigen::VectorXd& times,
                                           const std::vector<Kernels>& kernels) const {
+  if (inputs_ == PowerInputs::kKernels && kernels.size() != places.size())
+    throw Error(ErrorKind::kFailed, "power by kernels needs the kernels of every place");
   const Known& known = kinds_.at(kind);
   const Eigen::Index own = columns_of(inputs_);
   Eigen::MatrixXd x(times.size(), gp_.data().x.cols());

@@ -24,14 +24,14 @@ struct PowerOfKind {
 // of its own.
 class SharedPower {
  public:
-  // Null where there is too little to share: few kinds, or hardly more points than kinds, or kernels that
-  // nobody can tell. `idle_w` is 0 where it is not known.
+  // Null where there is too little to share: few kinds, or hardly more points than kinds. Points whose
+  // kernels nobody can tell are left out where kernels count. `idle_w` is 0 where it is not known.
   static std::shared_ptr<const SharedPower> fit(const std::map<std::string, PowerOfKind>& kinds,
                                                 double idle_w, PowerInputs inputs = PowerInputs::kChannels);
 
   bool knows(const std::string& kind) const { return kinds_.count(kind) > 0; }
   // Logarithms of the energies; the covariance is that of single measurements, less their own noise.
-  // `kernels`, for each place, where power is told from them.
+  // `kernels`: of each place; needed where power is told from them, else ignored.
   GpJointPrediction log_energy(const std::string& kind, const std::vector<Channels>& places,
                                const Eigen::VectorXd& times, const std::vector<Kernels>& kernels = {}) const;
 

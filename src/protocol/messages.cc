@@ -1,5 +1,6 @@
 #include "protocol/messages.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "network/network_json.h"
@@ -54,6 +55,24 @@ std::vector<std::string> texts(const JsonReader& r, const std::string& key) {
     out.push_back(text.get<std::string>());
   }
   return out;
+}
+
+// A large network runs a hundred or so.
+std::vector<std::string> kernel_names(const JsonReader& r) {
+  constexpr std::size_t kMost = 1000, kLongest = 200;
+  std::vector<std::string> names = texts(r, "kernels");
+  if (names.size() > kMost) {
+    throw bad_input(r.where() + ": field \"kernels\" must have at most " + std::to_string(kMost) +
+                    " names, found " + std::to_string(names.size()));
+  }
+  for (const std::string& name : names) {
+    if (name.empty() || name.size() > kLongest)
+      throw bad_input(r.where() + ": names in \"kernels\" must have 1 to " + std::to_string(kLongest) +
+                      " characters");
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 Json to_json(const DeviceState& s) {
@@ -206,7 +225,7 @@ Measurement measurement_from_json(const Json& json) {
   m.meter = r.text("meter", "");
   m.mode = r.text("mode", "eager");
   m.note = r.text("note", "");
-  if (r.has("kernels")) m.kernels = texts(r, "kernels");
+  if (r.has("kernels")) m.kernels = kernel_names(r);
   m.before = state_from_json(r, "before");
   m.after = state_from_json(r, "after");
   auto possible = [](double v) { return std::isfinite(v) && v > 0; };

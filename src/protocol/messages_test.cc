@@ -114,6 +114,16 @@ RC_GTEST_PROP(Messages, MeasurementsSurviveTheTrip,
   RC_ASSERT(to_json(measurement_from_json(travelled(to_json(m)))) == to_json(m));
 }
 
+TEST(Messages, KernelsAreFewNamesEachOnce) {
+  Json json = {{"time_s", 1}, {"kernels", {"relu", "gemm", "relu"}}};
+  EXPECT_EQ(measurement_from_json(json).kernels, (std::vector<std::string>{"gemm", "relu"}));
+  for (const Json& bad : {Json("gemm"), Json::array({1, 2}), Json::array({""}),
+                          Json::array({std::string(1000, 'x')}), Json(std::vector<std::string>(2000, "x"))}) {
+    json["kernels"] = bad;
+    EXPECT_THROW(measurement_from_json(json), Error);
+  }
+}
+
 TEST(Messages, LinesSurviveTheTrip) {
   const Request request{7, "measure", {{"a", 1}}};
   const Request back = request_from_line(to_line(request));

@@ -1,14 +1,12 @@
 #include "worker/cuda_kernels.h"
 
 #include <cuda.h>
-#include <cxxabi.h>
 #include <dlfcn.h>
 
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <set>
+#include <type_traits>
+
+#include "worker/kernel_name.h"
 
 namespace ampere {
 namespace {
@@ -41,28 +39,6 @@ struct Driver {
   }
 };
 
-std::uint32_t hash_of(const std::string& text) {  // FNV-1a
-  std::uint32_t hash = 2166136261u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash;
-}
-
-// "void at::native::elementwise_kernel<128, 4, ...>(int, ...)" to "elementwise_kernel~1f2e3d4c": templates
-// run to a thousand characters, and what they say is in the hash.
-std::string short_name(const std::string& mangled) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> whole(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
-  std::string name = whole ? whole.get() : mangled;
-  name = name.substr(0, name.find_first_of("<("));
-  const auto qualifier = name.find_last_of(": ");
-  if (qualifier != std::string::npos) name = name.substr(qualifier + 1);
-  constexpr std::size_t kLongest = 60;
-  char hash[10];
-  std::snprintf(hash, sizeof hash, "~%08x", hash_of(mangled));
-  return name.substr(0, kLongest) + hash;
-}
-
 std::string name_of(CUgraphNode node, const Driver& driver) {
   CUDA_KERNEL_NODE_PARAMS_v2 params{};
   if (driver.params(node, &params) != CUDA_SUCCESS) return "";
@@ -86,10 +62,8 @@ cudaGraph_t graph_being_captured(cudaStream_t stream) {
 
 #endif
 
-}  // namespace
-
-std::vector<std::string> captured_kernels([[maybe_unused]] cudaStream_t stream) {
-  std::set<std::string> names;
+std::vector<std::string> names_in([[maybe_unused]] cudaStream_t stream) {
+  std::set<std::string> mangled;
 #if CUDA_VERSION >= 12030
   const Driver& driver = Driver::loaded();
   const cudaGraph_t graph = graph_being_captured(stream);
@@ -102,10 +76,21 @@ std::vector<std::string> captured_kernels([[maybe_unused]] cudaStream_t stream) 
     cudaGraphNodeType type{};
     if (cudaGraphNodeGetType(node, &type) != cudaSuccess || type != cudaGraphNodeTypeKernel) continue;
     const std::string name = name_of(node, driver);
-    if (!name.empty()) names.insert(short_name(name));
+    if (name.empty()) return {};  // half a list would look like other kernels
+    mangled.insert(name);
   }
 #endif
+  std::set<std::string> names;
+  for (const std::string& name : mangled) names.insert(short_kernel_name(name));
   return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+std::vector<std::string> captured_kernels(cudaStream_t stream) {
+  std::vector<std::string> names = names_in(stream);
+  cudaGetLastError();  // names are not worth failing for
+  return names;
 }
 
 }  // namespace ampere
