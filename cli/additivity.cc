@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "common.h"
 #include "network/shape.h"
+#include "profiling.h"
 #include "progress.h"
 #include "text.h"
 #include "verbs.h"
@@ -133,6 +134,21 @@ void print_text(const Options& o, const Session& session, const Additivity& a) {
   }
 }
 
+ProfileOptions measuring_stacks(const Options& o, const Session& session) {
+  ProfilingOptions how;
+  how.budget_s = o.seconds;
+  // A window of a slow counter takes a second, so there is one in each pass, and the passes show the spread.
+  if (session.probe_mode() == MeasureMode::kReplay)
+    return measuring_whole(session, o.model, how, MeasureMode::kReplay);
+  ProfileOptions measuring;
+  measuring.recipe = o.model.recipe;
+  measuring.meter = session.meter;
+  measuring.budget_s = o.seconds;
+  measuring.window_s = 0.1;
+  measuring.target_error = 0.005;  // increments are small differences of large figures
+  return measuring;
+}
+
 void run(Options o) {
   AdditivityOptions& options = o.additivity;
   infer_shapes(stacked_network(options.added, options.stack), o.model.batch);
@@ -143,12 +159,7 @@ void run(Options o) {
   const Session session = open_worker(o.common);
   options.modes = modes_of(o, session);
   options.batch = o.model.batch;
-  ProfileOptions& measuring = options.measuring;
-  measuring.recipe = o.model.recipe;
-  measuring.meter = session.meter;
-  measuring.budget_s = o.seconds;
-  measuring.window_s = 0.1;
-  measuring.target_error = 0.005;  // increments are small differences of large figures
+  options.measuring = measuring_stacks(o, session);
   const auto start = std::chrono::steady_clock::now();
   Additivity a;
   {

@@ -20,15 +20,15 @@ constexpr std::uint64_t kCheckSeed = 20250501;
 constexpr std::uint64_t kTypicalSeed = 20250502;
 constexpr int kTypicalNetworks = 64;
 
-// The network itself and random smaller ones of its family.
+// The network itself and smaller ones of its family. What a network adds to its layers depends on its size,
+// so they are chosen from small to large: five drawn at random may all be large.
 std::vector<Network> networks_to_check(const Model& model, int count) {
   std::vector<Network> networks;
   if (count < 1) return networks;
   networks.push_back(model.network);
-  if (model.zoo) {
-    for (const ZooChoice& choice : sample_networks(*model.zoo, count - 1, kCheckSeed))
-      networks.push_back(build(choice));
-  }
+  if (!model.zoo) return networks;
+  for (const ZooChoice& choice : networks_by_size(*model.zoo, count - 1, kCheckSeed))
+    networks.push_back(build(choice));
   return networks;
 }
 
@@ -60,8 +60,8 @@ bool quick(const Session& session, const ProfilingOptions& options) {
   return two_clocks(session) && options.target_error == 0;
 }
 
-constexpr int kTicksOfALayer = 2;    // or of anything that is replayed
-constexpr int kTicksOfANetwork = 4;  // eager training wavers with the host
+constexpr int kTicksOfALayer = 2;
+constexpr int kTicksOfANetwork = 4;  // what a few whole networks teach counts for all
 constexpr int kCheckPasses = 3;
 
 }  // namespace
@@ -155,6 +155,7 @@ ProfileOptions measuring(const Session& session, const ModelOptions& model, cons
 ProfileOptions measuring_whole(const Session& session, const ModelOptions& model,
                                const ProfilingOptions& options, MeasureMode mode) {
   ProfileOptions p = measuring_as_published(session, model, options, mode);
+  if (quick(session, options)) take_a_quick_look(p, kTicksOfANetwork);
   if (two_clocks(session)) return p;
   p.window_s = 2 * p.window_s;
   p.budget_s = 2 * p.budget_s;

@@ -12,7 +12,7 @@ namespace {
 constexpr double kPriorBias = 0.06;
 constexpr double kPriorDeviation = 0.03;
 constexpr double kPriorWeight = 2;  // as many networks as that belief counts for
-constexpr double kLeastDeviation = 0.01;
+constexpr double kLeastDeviation = 0.004;
 
 // Whole networks are issued more slowly than the sum of their layers, and by how much differs.
 constexpr double kPriorHostBias = 0.3;
@@ -81,12 +81,12 @@ static CompositionError learn(const std::vector<WholeCheck>& checks, double prio
   return error;
 }
 
-// // What networks are believed to differ by before their own spread is looked at. Where layers take as long
+// What networks are believed to differ by before their own spread is looked at. Where layers take as long
 // in a network as alone, they do so in every network; where they do not, by how much differs from one to the
 // next.
 static double prior_deviation_given(double log_bias_of_time) {
-  constexpr double kAnyway = 0.015;
-  constexpr double kShareOfBias = 0.6;
+  constexpr double kAnyway = 0.0075;
+  constexpr double kShareOfBias = 0.3;
   return std::hypot(kAnyway, kShareOfBias * log_bias_of_time);
 }
 

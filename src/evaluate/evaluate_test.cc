@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "evaluate/sample.h"
+#include "network/cost.h"
 #include "network/zoo.h"
 #include "profile/synthetic_device_for_test.h"
 
@@ -39,6 +40,22 @@ TEST(Sample, EveryFamilyGivesValidNetworks) {
 
 TEST(Sample, EndsWhenTheFamilyHasNoMore) {
   EXPECT_LE(sample_networks(parse_zoo("lenet5:c1=1,c2=1,f1=1,f2=2"), 50, 1).size(), 2u);
+}
+
+TEST(Sample, BySizeReachesFromSmallToLarge) {
+  const ZooChoice original = parse_zoo("resnet18-cifar");
+  const auto flops = [](const ZooChoice& c) { return network_cost(build(c), 1).flops(); };
+  std::vector<double> all;
+  for (const ZooChoice& c : sample_networks(original, 64, 7)) all.push_back(flops(c));
+  std::sort(all.begin(), all.end());
+  const auto five = networks_by_size(original, 5, 7);
+  ASSERT_EQ(five.size(), 5u);
+  for (std::size_t i = 1; i < five.size(); ++i) EXPECT_GT(flops(five[i]), flops(five[i - 1]));
+  EXPECT_LT(flops(five.front()), all[6]);
+  EXPECT_GT(flops(five.back()), all[51]);
+
+  EXPECT_LE(networks_by_size(parse_zoo("lenet5:c1=1,c2=1,f1=1,f2=2"), 5, 1).size(), 2u);
+  EXPECT_TRUE(networks_by_size(original, 0, 1).empty());
 }
 
 TEST(Judge, FiguresAreThoseOfTheErrors) {
