@@ -291,6 +291,38 @@ void print_medians(const std::vector<Kind>& kinds) {
   std::printf("\n");
 }
 
+// Do kinds that begin with the same op differ from place to place, or by the same factor everywhere?
+void print_alike(const std::vector<Kind>& kinds) {
+  bool titled = false;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    for (std::size_t j = i + 1; j < kinds.size(); ++j) {
+      const LayerKind &one = kinds[i].plan.kind, &other = kinds[j].plan.kind;
+      if (one.first_op_word() != other.first_op_word() ||
+          kinds[i].fitted.front().run != kinds[j].fitted.front().run)
+        continue;
+      std::map<Channels, double> times;
+      for (const Point& p : kinds[i].fitted) times[p.channels] = p.time_s;
+      double sum = 0, squares = 0, n = 0;
+      for (const Point& p : kinds[j].fitted) {
+        const auto same = times.find(p.channels);
+        if (same == times.end()) continue;
+        const double ratio = std::log(p.time_s / same->second);
+        sum += ratio;
+        squares += ratio * ratio;
+        ++n;
+      }
+      if (n < 5) continue;
+      if (!titled)
+        std::printf(
+            "\n| two kinds that begin alike | time of the second over the first | spread | places |\n"
+            "| --- | --- | --- | --- |\n");
+      titled = true;
+      std::printf("| %s, %s | %+.1f%% | %.1f%% | %.0f |\n", one.word().c_str(), other.word().c_str(),
+                  100 * std::expm1(sum / n), 100 * std::sqrt(squares / n - sum * sum / n / n), n);
+    }
+  }
+}
+
 void run(const std::string& path, const std::string& model, std::int64_t batch) {
   const std::vector<Point> points = read_points(path);
   const std::vector<SurfacePlan> plans = split_plans(parse_layers(build(parse_zoo(model)), batch));
@@ -320,6 +352,7 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
     print_times(kinds);
     std::printf("\n| time, half of the places | error | z | places |\n| --- | --- | --- | --- |\n");
     print_places(kinds);
+    print_alike(kinds);
     if (score_power(kinds, Power::kConstant).count == 0) continue;
     std::printf("\n| energy of a layer, its time known | error | z | places |\n| --- | --- | --- | --- |\n");
     score_power(kinds, Power::kRatesAndTime)

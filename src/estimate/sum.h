@@ -21,7 +21,8 @@ struct LayerSum {
 };
 
 // `surface_of` maps Layer::key() to the surface's key. Layers of one surface err together, so their
-// covariances count; different surfaces are independent.
+// covariances count; so do layers of the same channels whose kinds begin with the same op. Other surfaces are
+// independent.
 LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
                     const std::map<std::string, std::string>& surface_of, Quantity quantity);
 // The same of DeviceProfile::energies(), which may be told by time and power.

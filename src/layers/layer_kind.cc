@@ -116,6 +116,20 @@ std::string shape_word(const LayerKind& kind) {
   return text;
 }
 
+std::string word_of_ops(const LayerKind& kind, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string one = op_word(kind, i);
+    if (kind.surface == Surface::kPoint && i == kind.head && width_attribute(kind.ops[i].op))
+      one += "w" + std::to_string(kind.fixed.out);
+    text += (text.empty() ? "" : "-") + one;
+  }
+  // Three operands and more show how many there are; shapes already tell one from two.
+  if (kind.ops[0].op == Op::kConcat || kind.inputs.size() > 2)
+    text += "." + std::to_string(kind.inputs.size());
+  return text + "@" + shape_word(kind) + "b" + std::to_string(kind.batch);
+}
+
 Ints split_evenly(std::int64_t total, std::size_t parts) {
   const auto n = static_cast<std::int64_t>(parts);
   Ints sizes(parts, total / n);
@@ -158,18 +172,9 @@ const char* width_attribute(Op op) {
   }
 }
 
-std::string LayerKind::word() const {
-  std::string text;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    std::string one = op_word(*this, i);
-    if (surface == Surface::kPoint && i == head && width_attribute(ops[i].op))
-      one += "w" + std::to_string(fixed.out);
-    text += (text.empty() ? "" : "-") + one;
-  }
-  // Three operands and more show how many there are; shapes already tell one from two.
-  if (ops[0].op == Op::kConcat || inputs.size() > 2) text += "." + std::to_string(inputs.size());
-  return text + "@" + shape_word(*this) + "b" + std::to_string(batch);
-}
+std::string LayerKind::word() const { return word_of_ops(*this, ops.size()); }
+
+std::string LayerKind::first_op_word() const { return word_of_ops(*this, 1); }
 
 Network build_layer(const LayerKind& kind, Channels channels) {
   const std::string word = kind.word();

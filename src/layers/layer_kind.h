@@ -56,6 +56,9 @@ struct LayerKind {
 
   // One readable word that tells kinds apart: "conv3x3p1nb-bn-relu@28x28b10".
   std::string word() const;
+  // The same of its first op alone, "conv3x3p1nb@28x28b10". Kinds that share it differ in little: the first
+  // op costs the most.
+  std::string first_op_word() const;
 };
 
 // The network that consists of one layer of this kind at these channels. Throws Error{kBadInput} when
