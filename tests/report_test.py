@@ -149,7 +149,7 @@ class Reports(AmpereTest):
         self.assertEqual(drawn["scatter"]["series"]["split"], len(first["networks"]))
         self.assertEqual(drawn["scatter"]["series"]["flops"], len(first["networks"]))
         self.assertEqual(drawn["curves"]["series"], {"original": 21, "pruned to 50%": 21, "random, 50%": 21})
-        self.assertEqual(drawn["additivity"]["series"]["eager"], 5)
+        self.assertEqual(drawn["additivity"]["series"]["eager"], len(data["additivity"][0]["modes"][0]["points"]))
         self.assertEqual(drawn["mape"]["series"]["split"], len(data["evaluations"]))
         self.assertEqual(drawn["profiling"]["series"]["training"], self.js("ampere.profilingRows(ampereReport.data).length"))
         # Every surface, in both quantities, and after every step.
@@ -304,7 +304,7 @@ class Reports(AmpereTest):
     def test_results_alone(self):
         """No store is needed, and none is made."""
         self.report("--results", RESULTS / "h200")
-        self.assertEqual(list(self.js(DRAWN)), ["scatter", "mape", "cdf", "curves", "profiling"])
+        self.assertEqual(list(self.js(DRAWN)), ["scatter", "mape", "cdf", "additivity", "curves", "profiling"])
         self.assertFalse(self.store.exists())
 
 
