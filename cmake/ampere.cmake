@@ -69,6 +69,7 @@ function(ampere_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ampere_settings ${ARG_DEPENDS} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_compile_options(${name} PRIVATE -O1)  # what is tested is in the libraries; tests need only compile fast
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
