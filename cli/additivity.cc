@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "common.h"
 #include "network/shape.h"
-#include "profiling.h"
 #include "progress.h"
+#include "session/profiling.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -32,7 +32,7 @@ struct Options {
 };
 
 std::vector<MeasureMode> modes_of(const Options& o, const Session& session) {
-  const bool replays = session.probe_mode() == MeasureMode::kReplay;
+  const bool replays = session.profiling_mode() == MeasureMode::kReplay;
   const std::string mode = !o.mode.empty() ? o.mode : replays ? "both" : "eager";
   if (mode == "eager") return {MeasureMode::kEager};
   if (!replays) {
@@ -130,17 +130,17 @@ void print_text(const Options& o, const Session& session, const Additivity& a) {
                   o.additivity.passes, spreads));
   if (a.unstable > 0) {
     print_wrapped(fmt::format("{} of {} measurements did not settle to {}; give them more with --seconds",
-                              a.unstable, a.measurements, percent_text(o.additivity.measuring.target_error)));
+                              a.unstable, a.measurements, percent_text(o.additivity.how.target_error)));
   }
 }
 
-ProfileOptions measuring_stacks(const Options& o, const Session& session) {
+MeasureOptions measuring_stacks(const Options& o, const Session& session) {
   ProfilingOptions how;
   how.budget_s = o.seconds;
   // A window of a slow counter takes a second, so there is one in each pass, and the passes show the spread.
-  if (session.probe_mode() == MeasureMode::kReplay)
-    return measuring_whole(session, o.model, how, MeasureMode::kReplay);
-  ProfileOptions measuring;
+  if (session.profiling_mode() == MeasureMode::kReplay)
+    return measuring_whole(session, setup_of(o.model), how, MeasureMode::kReplay);
+  MeasureOptions measuring;
   measuring.recipe = o.model.recipe;
   measuring.meter = session.meter;
   measuring.budget_s = o.seconds;
@@ -159,7 +159,7 @@ void run(Options o) {
   const Session session = open_worker(o.common);
   options.modes = modes_of(o, session);
   options.batch = o.model.batch;
-  options.measuring = measuring_stacks(o, session);
+  options.how = measuring_stacks(o, session);
   const auto start = std::chrono::steady_clock::now();
   Additivity a;
   {

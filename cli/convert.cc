@@ -24,7 +24,7 @@ void run(const Options& o) {
   if (o.common.json && o.output.empty())
     throw bad_input("--json tells about the conversion; say where the network goes with --output FILE");
   const auto start = std::chrono::steady_clock::now();
-  const Model model = load_model(o.model, o.common);
+  const LoadedModel model = load_model(o.model, o.common);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::vector<Layer> layers = parse_layers(model.network, o.model.batch);
   const std::string text = network_to_json(model.network).dump(1, ' ', false, Json::error_handler_t::replace);

@@ -76,7 +76,7 @@ void print_why(const Json& meters, const std::string& preferred) {
 }
 
 void run_detect(const CommonOptions& options) {
-  WorkerClient worker(worker_options(options));
+  WorkerClient worker(worker_options(options.worker));
   Json found = [&] {
     // Every usable meter is watched for two seconds or so; how many there are shows afterwards.
     const Countdown bar("watching meters", 6, options.quiet || options.json);

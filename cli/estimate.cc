@@ -8,11 +8,12 @@
 
 #include "base/error.h"
 #include "base/quantity_text.h"
-#include "estimate/probe.h"
+#include "common.h"
+#include "profile/probe.h"
 #include "profile_command.h"
-#include "profiling.h"
 #include "progress.h"
 #include "schedule/admission.h"
+#include "session/profiling.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -72,7 +73,7 @@ struct Answer {
   std::optional<Admission> battery;
 };
 
-void print_json_estimate(const Options& o, const Model& model, const Answer& a) {
+void print_json_estimate(const Options& o, const LoadedModel& model, const Answer& a) {
   const Estimate& e = a.estimate;
   const Job& job = a.job;
   Json out = json_header(a.device.fingerprint, e.modelled);
@@ -184,7 +185,7 @@ void print_advice(const Answer& a) {
   }
 }
 
-void print_text(const Options& o, const Model& model, const Answer& a) {
+void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
   const Estimate& e = a.estimate;
   const Job& job = a.job;
   fmt::print("{} at batch {} on {}, {}{}, meter {}{}\n\n", model.network.name(), o.model.batch,
@@ -251,8 +252,7 @@ std::optional<ProbeSummary> probe(const Options& o, const Session& session, cons
   DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
   measure_idle(session, profile);
   Progress bar("probing", o.common.quiet || o.common.json);
-  ProbeOptions options;
-  options.measuring = measuring(session, o.model, {});
+  ProbeOptions options = probing(session, setup_of(o.model), {});
   options.energy = o.exact;
   options.progress = [&](int done, int of) { bar.show(done, of, "layers"); };
   remember_unit(session);
@@ -271,7 +271,7 @@ std::optional<Session> session_to_probe(const Options& o) {
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model, o.common);
+  const LoadedModel model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);
   const Method& method = find_method(o.method);
   if (o.probes() && o.method != "split") throw bad_input("--probe and --exact go with --method split only");

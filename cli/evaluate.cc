@@ -2,10 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "base/error.h"
-#include "evaluation.h"
+#include "common.h"
+#include "session/evaluation.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -14,6 +16,7 @@ namespace {
 
 struct Options {
   CommonOptions common;
+  ModelOptions model;
   EvaluationOptions evaluation;
   SuiteOptions suite;
   std::vector<std::string> methods;
@@ -68,16 +71,18 @@ void print_summary(const Evaluation& e) {
   }
 }
 
-void run_one(const Options& o, const Session& session, const EvaluationOptions& options, const Model& model) {
-  const EvaluationResult result = run_evaluation(session, model, options, o.common.quiet || o.common.json);
+void run_one(const Options& o, const Session& session, const EvaluationOptions& options,
+             const LoadedModel& model) {
+  const EvaluationResult result =
+      run_evaluation(session, model, options, shown(o.common.quiet || o.common.json));
   if (!o.output.empty()) write_evaluation(o.output, result);
   if (o.common.json) {
     print_json(result.json);
     return;
   }
   const Evaluation& e = result.evaluation;
-  fmt::print("{} at batch {}, {} random networks{}, on {}, meter {}{}\n\n", options.model.model,
-             options.model.batch, e.truth.size(), options.mode == MeasureMode::kReplay ? ", replayed" : "",
+  fmt::print("{} at batch {}, {} random networks{}, on {}, meter {}{}\n\n", options.model,
+             options.setup.batch, e.truth.size(), options.mode == MeasureMode::kReplay ? ", replayed" : "",
              session.fingerprint.value("name", "?"), session.meter,
              result.modelled ? " (modelled energy)" : "");
   if (o.each || e.truth.size() <= 10) print_networks(e);
@@ -89,32 +94,47 @@ void run_one(const Options& o, const Session& session, const EvaluationOptions& 
   if (!o.output.empty()) fmt::print("raw points in {0}.json and {0}.csv\n", o.output);
 }
 
+void run_all_of_suite(const Options& o, const EvaluationOptions& options) {
+  const auto begins = [&](const std::string& name, double seconds) {
+    if (!o.common.quiet) warn(fmt::format("{} ({} s so far)", name, std::lround(seconds)));
+  };
+  const SuiteResult result = run_suite(open_session(o.common), o.suite, options, o.methods, o.samples,
+                                       shown(o.common.quiet), begins);
+  fmt::print("{}", result.report);
+  if (result.not_begun > 0) {
+    warn(fmt::format("{} of {} evaluations were not begun in {} s; the same command goes on with them",
+                     result.not_begun, result.runs, std::lround(o.suite.seconds)));
+  }
+}
+
 void run(Options& o) {
   EvaluationOptions options = o.evaluation;
+  options.model = o.model.model;
+  options.setup = setup_of(o.model);
   if (!o.methods.empty()) options.methods = o.methods;
   if (o.samples > 0) options.samples = o.samples;
   options.mode = o.mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager;
   // The other methods tell the cost of eager training only.
   if (o.methods.empty() && options.mode == MeasureMode::kReplay) options.methods = {"split"};
-  if (options.model.model.empty() == o.suite.name.empty())
+  if (options.model.empty() == o.suite.name.empty())
     throw bad_input("name a MODEL to evaluate, or a suite with --suite paper");
   if (!o.suite.name.empty()) {
     for (const std::string& name : options.methods) method_behind(name);
-    if (o.mode != "eager" || options.model.recipe.autotune || options.model.batch != 1)
+    if (o.mode != "eager" || options.setup.recipe.autotune || options.setup.batch != 1)
       throw bad_input(
           "a suite says itself what is trained and how; choose among its evaluations with --only");
     if (o.common.json)
       throw bad_input("a suite writes its JSON to the folder of --output; leave --json away");
     o.suite.folder = o.output.empty() ? "suite" : o.output;
-    run_suite(open_session(o.common), o.suite, options, o.methods, o.samples, o.common.quiet);
+    run_all_of_suite(o, options);
     return;
   }
-  const Model model = model_to_evaluate(options);
+  const LoadedModel model = model_to_evaluate(options);
   for (const char* ending : {".json", ".csv"}) {
     if (!o.output.empty()) require_writable(o.output + ending);
   }
   const Session session = open_session(o.common);
-  if (options.mode == MeasureMode::kReplay && session.probe_mode() != MeasureMode::kReplay)
+  if (options.mode == MeasureMode::kReplay && session.profiling_mode() != MeasureMode::kReplay)
     throw bad_input("a CPU has nothing to replay; leave --mode away");
   run_one(o, session, options, model);
 }
@@ -126,7 +146,7 @@ void add_evaluate(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("evaluate", "How right are the estimates here: errors against real training");
   EvaluationOptions& e = o->evaluation;
-  add_model_options(*verb, e.model);
+  add_model_options(*verb, o->model);
   verb->get_option("MODEL")->required(false);
   verb->add_option("--suite", o->suite.name, "paper: every family of the paper, instead of one MODEL");
   verb->add_option("--only", o->suite.only,
@@ -152,7 +172,7 @@ void add_evaluate(CLI::App& app) {
                    "Write raw points to OUTPUT.json and OUTPUT.csv; a folder with --suite");
   verb->add_flag("--each", o->each, "Show every network");
   add_profiling_options(*verb, e.profiling);
-  add_recipe_options(*verb, e.model);
+  add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);
   add_store_options(*verb, o->common);
   add_output_options(*verb, o->common);

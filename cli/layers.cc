@@ -12,7 +12,7 @@ namespace ampere {
 namespace {
 
 void run_layers(const CommonOptions& options, const ModelOptions& m) {
-  const Model model = load_model(m, options);
+  const LoadedModel model = load_model(m, options);
   const std::vector<Layer> layers = parse_layers(model.network, m.batch);
   const std::vector<LayerGroup> groups = group_layers(layers);
   const Cost total = network_cost(model.network, m.batch);

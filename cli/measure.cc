@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "common.h"
+#include "measure/repeats.h"
 #include "meter/open.h"
 #include "network/shape.h"
 #include "progress.h"
-#include "repeats.h"
 #include "run_command.h"
 #include "text.h"
 #include "verbs.h"
@@ -128,9 +128,9 @@ Repeats measured(const Options& o, WorkerClient& worker, const MeasureRequest& r
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model, o.common);
+  const LoadedModel model = load_model(o.model, o.common);
   infer_shapes(model.network, o.model.batch);
-  WorkerClient worker(worker_options(o.common));
+  WorkerClient worker(worker_options(o.common.worker));
   MeasureRequest request;
   request.network = model.network;
   request.batch = o.model.batch;

@@ -6,10 +6,11 @@
 #include <optional>
 
 #include "base/error.h"
-#include "estimate/probe.h"
-#include "profiling.h"
+#include "common.h"
+#include "profile/probe.h"
 #include "progress.h"
-#include "refine.h"
+#include "session/profiling.h"
+#include "session/refine.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -38,14 +39,15 @@ double target_of(const std::string& text) {
 void print_refinement(const Refinement& r, const std::string& target) {
   fmt::print(
       "{}",
-      wrapped(r.reached ? fmt::format("the network's energy is known to {} at 95% ({} layers measured "
-                                      "at their own channels in {})",
-                                      percent_text(r.half_width), r.measured, duration_text(r.seconds))
-                        : fmt::format("{} was not reached: the network's energy is known to {} at 95% "
-                                      "with every layer that matters measured; the rest is how far whole "
-                                      "networks are off the sums of their layers here. More --checks may "
-                                      "narrow it",
-                                      target, percent_text(r.half_width)),
+      wrapped(r.reached
+                  ? fmt::format("the network's energy is known to {} at 95% ({} layers measured "
+                                "at their own channels in {})",
+                                percent_text(r.half_width), r.measured, duration_text(r.seconds))
+                  : fmt::format("{} was not reached: the network's energy is known to {} at 95% "
+                                "with every layer that matters measured; the rest is how far whole "
+                                "networks are off the sums of their layers here. More --whole-networks may "
+                                "narrow it",
+                                target, percent_text(r.half_width)),
               2, terminal_width()));
 }
 
@@ -83,7 +85,8 @@ void print_text(const MethodProfile& p) {
   }
 }
 
-Json profile_header(const Options& o, const Session& session, DeviceProfile& profile, const Model& model) {
+Json profile_header(const Options& o, const Session& session, DeviceProfile& profile,
+                    const LoadedModel& model) {
   Json out = json_header(session.fingerprint, profile.modelled());
   out["model"] = model.network.name();
   out["batch"] = o.model.batch;
@@ -93,14 +96,13 @@ Json profile_header(const Options& o, const Session& session, DeviceProfile& pro
 }
 
 // One point per distinct layer: enough for this network, and for no other.
-void run_exact(const Options& o, const Model& model) {
+void run_exact(const Options& o, const LoadedModel& model) {
   Session session = open_session(o.common);
   DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
   remember_unit(session);
   measure_idle(session, profile);
   Progress bar("profiling", o.common.quiet || o.common.json);
-  ProbeOptions options;
-  options.measuring = measuring(session, o.model, o.profiling);
+  ProbeOptions options = probing(session, setup_of(o.model), o.profiling);
   options.energy = true;
   options.progress = [&](int done, int of) { bar.show(done, of, 0, "layers at their own channels"); };
   const ProbeSummary s =
@@ -118,7 +120,7 @@ void run_exact(const Options& o, const Model& model) {
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model, o.common);
+  const LoadedModel model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);  // bad shapes are told before anything is started
   for (const std::string& name : o.methods) find_method(name);
   if (o.exact) {
@@ -134,9 +136,11 @@ void run(const Options& o) {
   const bool quiet = o.common.quiet || o.common.json;
   Session session = open_session(o.common);
   DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
-  const auto results = profile_model(session, profile, model, o.model, profiling, o.methods, quiet);
+  const auto results =
+      profile_model(session, profile, model, setup_of(o.model), profiling, o.methods, shown(quiet));
   std::optional<Refinement> refinement;
-  if (target > 0) refinement = refine(session, profile, model, o.model, profiling, target, quiet);
+  if (target > 0)
+    refinement = refine(session, profile, model, setup_of(o.model), profiling, target, shown(quiet));
   if (o.common.json) {
     Json out = profile_header(o, session, profile, model);
     for (const MethodProfile& p : results) out["methods"][p.method] = to_json(p);

@@ -7,12 +7,13 @@
 #include <memory>
 
 #include "base/error.h"
+#include "common.h"
 #include "network/network_json.h"
 #include "profile_command.h"
-#include "profiling.h"
 #include "prune/checked.h"
+#include "session/profiling.h"
+#include "session/training.h"
 #include "text.h"
-#include "training.h"
 #include "verbs.h"
 
 namespace ampere {
@@ -222,7 +223,7 @@ void print_text(const Options& o, const PruneOptions& p, const Network& network,
 }
 
 TrainingEnergy checking_energy(const Options& o, MeasureMode mode, const Session& session) {
-  const bool slow_meter = session.probe_mode() == MeasureMode::kReplay;
+  const bool slow_meter = session.profiling_mode() == MeasureMode::kReplay;
   if (!o.data.empty()) {
     TrainingOptions training;
     training.data = o.data;
@@ -236,7 +237,7 @@ TrainingEnergy checking_energy(const Options& o, MeasureMode mode, const Session
   exact.target_error = 0.01;
   exact.budget_s = slow_meter ? 4 : 1;
   return energy_on_random_data(session.measure(), o.model.batch,
-                               measuring_whole(session, o.model, exact, mode));
+                               measuring_whole(session, setup_of(o.model), exact, mode));
 }
 
 // With the worker that is at hand: the network as it is and the pruned one trained for a moment, in turns.
@@ -269,7 +270,7 @@ CheckedPlan plan_for(const Options& o, const PruneOptions& p, const Network& net
 }
 
 void run(const Options& o) {
-  const Model model = load_model(o.model, o.common);
+  const LoadedModel model = load_model(o.model, o.common);
   const PruneOptions p = prune_options(o);
   StoredDevice device;
   const CheckedPlan checked = [&] {

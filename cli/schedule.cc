@@ -15,6 +15,7 @@
 #include "schedule/admission.h"
 #include "schedule/exact.h"
 #include "schedule/jobs_file.h"
+#include "session/jobs.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -44,99 +45,6 @@ struct Options {
   Solver which() const {
     return solver == "exact" ? Solver::kExact : solver == "heuristic" ? Solver::kHeuristic : Solver::kAuto;
   }
-};
-
-// Costs of the jobs that are given as networks, by the profiles of the devices.
-class Estimator {
- public:
-  Estimator(const Options& o, JobsFile& file) : options_(o), file_(file) {}
-
-  // Returns whether any figure comes from a modelled meter.
-  bool run() {
-    for (std::size_t j = 0; j < file_.training.size(); ++j) {
-      if (!file_.training[j]) continue;
-      const TrainingJob& job = *file_.training[j];
-      ScheduleJob& row = file_.problem.jobs[j];
-      const std::string where = options_.jobs + ": job \"" + row.name + "\": ";
-      try {
-        find_method(job.method);
-        const Network& network = network_of(job.network);
-        if (row.kind.empty()) row.kind = family_of(network, job.batch) + "/" + job.recipe.word();
-        for (std::size_t d = 0; d < row.costs.size(); ++d) {
-          if (file_.allowed[j][d]) estimate(job, network, d, row);
-        }
-      } catch (const Error& e) {
-        throw Error(e.kind(), where + e.what());
-      }
-    }
-    return modelled_;
-  }
-
- private:
-  // Paths in the file are meant from where the file is.
-  std::string beside_file(const std::string& path) const {
-    const std::filesystem::path given(path);
-    return given.is_absolute() ? path : (std::filesystem::path(options_.jobs).parent_path() / given).string();
-  }
-
-  const Network& network_of(const std::string& text) {
-    const auto found = networks_.find(text);
-    if (found != networks_.end()) return found->second;
-    const bool file = std::filesystem::path(text).has_extension() && text.find(':') == std::string::npos;
-    ModelOptions model;
-    model.model = file ? beside_file(text) : text;
-    return networks_.emplace(text, load_model(model, options_.common).network).first->second;
-  }
-
-  Store& store_of(const ProfileSource& source) {
-    const std::string path = source.store.empty() ? options_.common.store : beside_file(source.store);
-    auto& store = stores_[path];
-    if (!store) {
-      if (!source.store.empty() && !std::filesystem::exists(path))
-        throw bad_input(path + ": there is no such store");
-      store = std::make_unique<Store>(path);
-    }
-    return *store;
-  }
-
-  void estimate(const TrainingJob& job, const Network& network, std::size_t d, ScheduleJob& row) {
-    const ProfileSource& source = file_.profiles[d];
-    if (source.device.empty()) {
-      row.why_not[d] = "no profile is given";
-      return;
-    }
-    Store& store = store_of(source);
-    const StoredDevice device = choose_device(store, source.device);
-    auto& profile = profiles_[{store.path(), device.id, job.recipe.word()}];
-    if (!profile) profile = std::make_unique<DeviceProfile>(store, device.id, job.recipe.word());
-    const auto key = std::make_tuple(profile.get(), job.network, job.batch, job.method, job.mode);
-    auto known = estimates_.find(key);
-    if (known == estimates_.end()) {
-      std::optional<Estimate> found;
-      try {
-        found = estimate_network(*profile, find_method(job.method), network, job.batch, job.mode);
-      } catch (const Error& e) {
-        if (e.kind() != ErrorKind::kNotProfiled) throw;
-      }
-      known = estimates_.emplace(key, std::move(found)).first;
-    }
-    if (!known->second) {
-      row.why_not[d] = "not profiled";
-      return;
-    }
-    modelled_ = modelled_ || known->second->modelled;
-    row.costs[d] = job_cost(*known->second, iterations_of(job.samples, job.batch, job.epochs));
-  }
-
-  const Options& options_;
-  JobsFile& file_;
-  bool modelled_ = false;
-  std::map<std::string, Network> networks_;
-  std::map<std::string, std::unique_ptr<Store>> stores_;
-  std::map<std::tuple<std::string, std::string, std::string>, std::unique_ptr<DeviceProfile>> profiles_;
-  std::map<std::tuple<DeviceProfile*, std::string, std::int64_t, std::string, MeasureMode>,
-           std::optional<Estimate>>
-      estimates_;
 };
 
 // Hours, minutes and seconds from now: "26:05:00".
@@ -324,7 +232,7 @@ void run(const Options& o) {
                     kMostExactJobs, file.problem.jobs.size()));
   }
   Report r;
-  r.modelled = Estimator(o, file).run();
+  r.modelled = estimate_jobs(file, {o.jobs, o.common.store, worker_options(o.common.worker)});
   r.problem = std::move(file.problem);
   r.training = std::move(file.training);
   r.plan = schedule(r.problem, options);

@@ -9,11 +9,12 @@
 #include <set>
 
 #include "base/error.h"
+#include "common.h"
 #include "network/cost.h"
 #include "progress.h"
 #include "prune/budget.h"
+#include "session/training.h"
 #include "text.h"
-#include "training.h"
 #include "verbs.h"
 
 namespace ampere {

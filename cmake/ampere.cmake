@@ -31,7 +31,7 @@ endif()
 
 # Compile settings shared by all our targets.
 add_library(ampere_settings INTERFACE)
-target_include_directories(ampere_settings INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(ampere_settings INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(ampere_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # g++ 12 sees overlaps in std::string concatenation that are not there (GCC bug 105651).

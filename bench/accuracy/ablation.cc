@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/power_model.h"
+#include "model/shared_power.h"
+#include "model/surface_model.h"
+#include "model/surface_plan.h"
 #include "network/zoo.h"
-#include "profile/power_model.h"
-#include "profile/shared_power.h"
-#include "profile/surface_model.h"
-#include "profile/surface_plan.h"
 
 namespace ampere {
 namespace {

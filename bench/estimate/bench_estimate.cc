@@ -26,7 +26,7 @@ class Fixture {
     std::normal_distribution<double> noise(0, 0.02);
     SyntheticDevice device;
     ProfileOptions options;
-    options.guided.stop_deviation = 1e-9;  // to the point limit
+    options.where.guided.stop_deviation = 1e-9;  // to the point limit
     run_profile(
         profile_, split_plans(layers_),
         [&](const MeasureRequest& r) {

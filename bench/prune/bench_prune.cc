@@ -27,7 +27,7 @@ class Fixture {
     std::normal_distribution<double> noise(0, 0.02);
     SyntheticDevice device;
     ProfileOptions options;
-    options.guided.stop_deviation = 1e-9;  // to the point limit
+    options.where.guided.stop_deviation = 1e-9;  // to the point limit
     run_profile(
         profile_, split_plans(parse_layers(network_, kBatch)),
         [&](const MeasureRequest& r) {

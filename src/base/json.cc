@@ -129,6 +129,35 @@ bool JsonReader::boolean(const std::string& key, bool fallback) const {
   return has(key) ? boolean(key) : fallback;
 }
 
+double JsonReader::number_between(const std::string& key, double fallback, double low, double high) const {
+  const double value = number(key, fallback);
+  if (!(value >= low && value <= high)) {
+    throw bad_input(where_ + ": field \"" + key + "\" must be between " + Json(low).dump() + " and " +
+                    Json(high).dump() + ", found " + Json(value).dump());
+  }
+  return value;
+}
+
+std::int64_t JsonReader::integer_between(const std::string& key, std::int64_t fallback, std::int64_t low,
+                                         std::int64_t high) const {
+  const std::int64_t value = integer(key, fallback);
+  if (value < low || value > high) {
+    throw bad_input(where_ + ": field \"" + key + "\" must be between " + std::to_string(low) + " and " +
+                    std::to_string(high) + ", found " + std::to_string(value));
+  }
+  return value;
+}
+
+void JsonReader::require_one_of(const std::string& key, const std::string& value,
+                                const std::vector<std::string>& known) const {
+  std::string list;
+  for (const std::string& k : known) {
+    if (k == value) return;
+    list += (list.empty() ? "" : ", ") + k;
+  }
+  throw bad_input(where_ + ": field \"" + key + "\" must be one of " + list + ", found \"" + value + "\"");
+}
+
 void JsonReader::only(const std::vector<std::string>& allowed) const {
   for (const auto& [key, value] : object_.items()) {
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;

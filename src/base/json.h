@@ -37,6 +37,14 @@ class JsonReader {
   double number(const std::string& key, double fallback) const;
   bool boolean(const std::string& key, bool fallback) const;
 
+  // The same, refused outside of low .. high.
+  double number_between(const std::string& key, double fallback, double low, double high) const;
+  std::int64_t integer_between(const std::string& key, std::int64_t fallback, std::int64_t low,
+                               std::int64_t high) const;
+  // Throws unless `value`, which was read from the field, is one of the known words.
+  void require_one_of(const std::string& key, const std::string& value,
+                      const std::vector<std::string>& known) const;
+
   void only(const std::vector<std::string>& allowed) const;
   const std::string& where() const { return where_; }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "layers/parse.h"
-#include "profile/device_profile.h"
+#include "model/device_profile.h"
 
 namespace ampere {
 
@@ -62,6 +62,8 @@ struct Method {
   const char* description;
   // Learns from whole networks how well layers add up (composition.h); the published method does not.
   bool learns_composition;
+  // Isolates layers by subtracting their neighbours (equations 1 and 2), and follows the paper's loop.
+  bool subtracts;
   bool tells_eager;   // which training it can tell the cost of: issued by the host step by step,
   bool tells_replay;  // or captured once and replayed
   std::vector<SurfacePlan> (*plans)(const std::vector<Layer>& layers);
@@ -85,8 +87,5 @@ std::vector<std::string> missing_surfaces(DeviceProfile& profile, const Method& 
 // Throws Error{kNotProfiled} that lists every missing kind.
 Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
                           std::int64_t batch, MeasureMode mode = MeasureMode::kEager);
-
-// What composition errors are kept by: the network's name up to its parameters, and the batch ("cnn5@b10").
-std::string family_of(const Network& network, std::int64_t batch);
 
 }  // namespace ampere

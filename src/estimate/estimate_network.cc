@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "estimate/composition.h"
 #include "estimate/estimate.h"
+#include "model/composition.h"
 
 namespace ampere {
 namespace {
@@ -19,10 +19,6 @@ Interval with_composition(const Interval& interval, const CompositionError& erro
 }
 
 }  // namespace
-
-std::string family_of(const Network& network, std::int64_t batch) {
-  return network.name().substr(0, network.name().find(':')) + "@b" + std::to_string(batch);
-}
 
 Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
                           std::int64_t batch, MeasureMode mode) {

@@ -7,14 +7,14 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "estimate/check.h"
-#include "estimate/composition.h"
 #include "estimate/networks_for_test.h"
-#include "estimate/probe.h"
-#include "estimate/sum.h"
+#include "model/composition.h"
+#include "model/sum.h"
 #include "network/zoo.h"
+#include "profile/probe.h"
 #include "profile/run.h"
 #include "profile/synthetic_device_for_test.h"
+#include "profile/whole_networks.h"
 
 namespace ampere {
 namespace {
@@ -128,10 +128,10 @@ class AcceleratorTest : public EstimateTest {
 
   ProfileOptions options() const {
     ProfileOptions o;
-    o.sparse_energy = true;
-    o.mode = MeasureMode::kReplay;
-    o.guided.max_points_2d = 30;
-    o.guided_energy.max_points_2d = 8;
+    o.where.sparse_energy = true;
+    o.how.mode = MeasureMode::kReplay;
+    o.where.guided.max_points_2d = 30;
+    o.where.guided_energy.max_points_2d = 8;
     return o;
   }
   void profile_accelerator(const std::string& model) {
@@ -139,13 +139,13 @@ class AcceleratorTest : public EstimateTest {
     profile_.set_idle_power_w(device_.idle_w, true);
     ProfileOptions o = options();
     for (const Network& network : some_networks(model, 6)) {
-      for (const Layer& layer : parse_layers(network, 4)) o.layers.push_back(layer);
+      for (const Layer& layer : parse_layers(network, 4)) o.where.layers.push_back(layer);
     }
     run_profile(profile_, split_plans(parse_layers(build(parse_zoo(model)), 4)), measure, o);
-    CheckOptions checks;
+    WholeNetworkOptions checks;
     checks.replay.mode = MeasureMode::kReplay;
     checks.passes = 2;
-    CompositionCheck check(profile_, find_method("split"), some_networks(model, 6), 4, measure, checks);
+    WholeNetworks check(profile_, "split", some_networks(model, 6), 4, measure, checks);
     while (check.measure_next()) {
     }
     check.learn();
@@ -202,7 +202,8 @@ TEST_F(AcceleratorTest, ProbesTellWhatNoSmoothSurfaceCan) {
     before += std::abs(
         estimate_network(profile_, find_method("split"), network, 4).energy_j.value / true_j(network) - 1);
     ProbeOptions probing;
-    probing.measuring = options();
+    probing.how = options().how;
+    probing.sparse_energy = true;
     const auto layers = parse_layers(network, 4);
     const ProbeSummary summary = probe_layers(profile_, layers, measure, probing);
     EXPECT_EQ(summary.layers, 5);
@@ -221,7 +222,8 @@ TEST_F(AcceleratorTest, ExactProbesNeedNoProfile) {
   const Network network = build(parse_zoo("cnn5"));
   profile_.set_idle_power_w(device_.idle_w, true);
   ProbeOptions probing;
-  probing.measuring = options();
+  probing.how = options().how;
+  probing.sparse_energy = true;
   probing.energy = true;
   probe_layers(
       profile_, parse_layers(network, 4), [this](const MeasureRequest& r) { return device_(r); }, probing);
@@ -248,8 +250,8 @@ TEST_F(EstimateTest, WholeNetworksTeachTheBias) {
     *m.energy_j *= 1.10;
     return m;
   };
-  const CheckOptions options;
-  CompositionCheck check(profile_, find_method("split"), some_networks("lenet5", 6), 4, dearer, options);
+  const WholeNetworkOptions options;
+  WholeNetworks check(profile_, "split", some_networks("lenet5", 6), 4, dearer, options);
   while (check.measure_next()) {
   }
   check.learn();
@@ -266,14 +268,14 @@ TEST_F(EstimateTest, WholeNetworksTeachTheBias) {
 TEST(Composition, FewChecksWidenTheInterval) {
   const CompositionError none = learn_composition({});
   const CompositionError two = learn_composition({{1.0, 1.0}, {1.02, 1.0}});
-  const CompositionError many = learn_composition(std::vector<WholeCheck>(20, {1.0, 1.0}));
+  const CompositionError many = learn_composition(std::vector<WholeComparison>(20, {1.0, 1.0}));
   EXPECT_GT(none.deviation, two.deviation);
   EXPECT_GT(two.deviation, many.deviation);
   EXPECT_EQ(many.log_bias, 0);
 }
 
 TEST(Composition, TellsAFixedPartFromAFactor) {
-  std::vector<WholeCheck> fixed, factor;
+  std::vector<WholeComparison> fixed, factor;
   for (const double sum : {2.8, 4.6, 4.9, 3.8, 6.0, 4.4}) {
     fixed.push_back({sum + 0.22, sum});
     factor.push_back({1.05 * sum, sum});
@@ -285,7 +287,7 @@ TEST(Composition, TellsAFixedPartFromAFactor) {
   EXPECT_NEAR(slow.factor(2.0), 1.05, 0.01);
   EXPECT_NEAR(slow.factor(8.0), 1.05, 0.01);
   for (const double by : {1.2, 1.3, 1.5}) {  // a large share that all have in common is still learned
-    std::vector<WholeCheck> large;
+    std::vector<WholeComparison> large;
     for (const double sum : {2.8, 4.6, 4.9, 3.8, 6.0, 4.4}) large.push_back({by * sum, sum});
     const CompositionError time = learn_device_time(large);
     EXPECT_NEAR(time.factor(4.0), by, 0.06 * by);

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "estimate/estimate.h"
-#include "estimate/split.h"
-#include "estimate/sum.h"
+#include "model/split.h"
+#include "model/sum.h"
 
 namespace ampere {
 namespace {
@@ -201,14 +201,14 @@ const char* to_word(Regime regime) {
 
 const std::vector<Method>& methods() {
   static const std::vector<Method> table = {
-      {"split", "one-layer probes, device and host times added up apart (the default)", true, true, true,
-       split_plans, estimate_split},
-      {"paper", "the published method: 1-, 2- and 3-layer networks, subtraction, sums", false, true, false,
-       paper_plans, estimate_paper},
-      {"paper-replay", "the same with its networks replayed, for training with --mode replay", false, false,
-       true, paper_replay_plans, estimate_paper_replay},
-      {"neuralpower", "forward, backward and update of each layer measured apart, then added up", false, true,
-       false, neuralpower_plans, estimate_neuralpower},
+      {"split", "one-layer probes, device and host times added up apart (the default)", true, false, true,
+       true, split_plans, estimate_split},
+      {"paper", "the published method: 1-, 2- and 3-layer networks, subtraction, sums", false, true, true,
+       false, paper_plans, estimate_paper},
+      {"paper-replay", "the same with its networks replayed, for training with --mode replay", false, true,
+       false, true, paper_replay_plans, estimate_paper_replay},
+      {"neuralpower", "forward, backward and update of each layer measured apart, then added up", false,
+       false, true, false, neuralpower_plans, estimate_neuralpower},
   };
   return table;
 }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "meter/statistics.h"
+#include "base/statistics.h"
 
 namespace ampere {
 namespace {
@@ -72,7 +72,7 @@ class Run {
 
   Measurement measured(const Network& network, MeasureMode mode, Phase phase) {
     if (options_.progress) options_.progress(result_.measurements, expected_, network.name());
-    MeasureRequest request = request_for({network, true, false}, options_.batch, options_.measuring);
+    MeasureRequest request = request_for({network, true, false}, options_.batch, options_.how);
     request.mode = mode;
     request.phase = phase;
     Measurement m = measure_(request);

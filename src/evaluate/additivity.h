@@ -87,9 +87,9 @@ struct AdditivityOptions {
   int added = 6;   // layers; at least 2, or every line would fit
   int passes = 3;  // at least 2, or there is no spread
   std::vector<MeasureMode> modes = {MeasureMode::kEager};
-  bool phases = false;       // needs kEager as the first mode
-  std::int64_t batch = 1;    // samples in one iteration
-  ProfileOptions measuring;  // guided options and the mode are not used
+  bool phases = false;     // needs kEager as the first mode
+  std::int64_t batch = 1;  // samples in one iteration
+  MeasureOptions how;      // the mode is not used
   // Before each measurement: how many are done, and which network is next.
   std::function<void(int done, int of, const std::string& network)> progress;
 };

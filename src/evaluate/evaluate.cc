@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "estimate/check.h"
 #include "network/cost.h"
+#include "profile/whole_networks.h"
 
 namespace ampere {
 namespace {
@@ -21,7 +21,7 @@ using Passes = std::vector<std::vector<Measurement>>;
 
 Passes train_all(DeviceProfile& profile, const std::vector<Network>& networks, std::int64_t batch,
                  const Measure& measure, const EvaluateOptions& options) {
-  ProfileOptions training = options.measuring;
+  MeasureOptions training = options.how;
   training.mode = options.mode;
   const auto start = std::chrono::steady_clock::now();
   const auto out_of_time = [&] {

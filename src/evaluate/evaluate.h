@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "estimate/probe.h"
 #include "evaluate/evaluation.h"
+#include "profile/probe.h"
 #include "profile/run.h"
 
 namespace ampere {
 
 struct EvaluateOptions {
-  ProfileOptions measuring;  // of the whole networks; guided options are not used
-  ProbeOptions probing;      // of layers, for the methods that probe
+  MeasureOptions how;    // of the whole networks
+  ProbeOptions probing;  // of layers, for the methods that probe
   // Names of methods(), and two ways of `split` that measure layers of each network while estimating it:
   // "split-probe" (their times) and "split-exact" (their energies too).
   std::vector<std::string> methods = {"split", "paper"};

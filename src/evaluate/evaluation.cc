@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "profile/nnls.h"
+#include "model/nnls.h"
 
 namespace ampere {
 namespace {

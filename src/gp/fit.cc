@@ -67,7 +67,7 @@ double add_prior(const std::optional<LogPrior>& prior, double log_value, double*
 FitResult fit_hyperparameters(const GpData& data, const GpOptions& options) {
   const double spread = typical_spread(data);
   const Eigen::VectorXd ranges = input_ranges(data, options);
-  const Eigen::Index together = std::max<Eigen::Index>(options.tied, 1);
+  const Eigen::Index together = std::max<Eigen::Index>(options.one_scale, 1);
   const Eigen::Index d = data.x.cols() - together + 1;  // length-scales
   const bool subtract_mean = options.subtract_mean && data.basis.cols() == 0;
   const double offset = subtract_mean ? data.y.mean() : 0;

@@ -91,7 +91,7 @@ TEST(Fit, PriorsPullWhereDataSayLittle) {
 TEST(Fit, TiedInputsGetOneLengthScale) {
   const GpData data = smooth_data(20, 4, 0.1, 62);
   GpOptions options;
-  options.tied = 3;
+  options.one_scale = 3;
   const Gp gp = Gp::fit(data, options);
   const Eigen::VectorXd lengths = gp.hyperparameters().length_scales;
   ASSERT_EQ(lengths.size(), 4);
@@ -101,7 +101,7 @@ TEST(Fit, TiedInputsGetOneLengthScale) {
   options.start = gp.hyperparameters();
   options.restarts = 0;
   EXPECT_NEAR(Gp::fit(data, options).log_marginal_likelihood(), gp.log_marginal_likelihood(), 1e-4);
-  options.tied = 5;
+  options.one_scale = 5;
   EXPECT_THROW(Gp::fit(data, options), Error);
 }
 

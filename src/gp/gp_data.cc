@@ -83,7 +83,8 @@ void check(const GpOptions& options, Eigen::Index dimensions) {
   check(options.noise_bounds, "noise");
   check(options.length_prior, "length-scales");
   check(options.noise_prior, "noise");
-  require(options.tied >= 0 && options.tied <= dimensions, "cannot tie more inputs than there are");
+  require(options.one_scale >= 0 && options.one_scale <= dimensions,
+          "cannot give one scale to more inputs than there are");
   if (options.start) check(*options.start, dimensions);
   if (options.input_ranges.size() == 0) return;
   require(options.input_ranges.size() == dimensions, "needs one input range per dimension, or none");
@@ -113,10 +114,10 @@ double typical_spread(const GpData& data) {
 Eigen::VectorXd input_ranges(const GpData& data, const GpOptions& options) {
   if (options.input_ranges.size() > 0) return options.input_ranges;
   Eigen::VectorXd ranges = data.x.colwise().maxCoeff() - data.x.colwise().minCoeff();
-  if (options.tied > 1) {  // how far the points lie apart in all of them together
-    const Eigen::MatrixXd tied = data.x.rightCols(options.tied);
-    const double radius = (tied.rowwise() - tied.colwise().mean()).rowwise().norm().maxCoeff();
-    ranges.tail(options.tied).setConstant(2 * radius);
+  if (options.one_scale > 1) {  // how far the points lie apart in all of them together
+    const Eigen::MatrixXd together = data.x.rightCols(options.one_scale);
+    const double radius = (together.rowwise() - together.colwise().mean()).rowwise().norm().maxCoeff();
+    ranges.tail(options.one_scale).setConstant(2 * radius);
   }
   return ranges.unaryExpr([](double range) { return range > 0 ? range : 1; });
 }

@@ -10,14 +10,15 @@
 namespace ampere {
 
 Likelihood::Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::MatrixXd basis,
-                       Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel, Eigen::Index tied)
+                       Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel,
+                       Eigen::Index one_scale)
     : y_(std::move(y)),
       basis_(std::move(basis)),
       noise_weights_(std::move(noise_weights)),
       kernel_(std::move(kernel)) {
   const Eigen::Index n = x.rows();
   const Eigen::Index pairs = n * (n - 1) / 2;
-  const Eigen::Index own = x.cols() - std::max<Eigen::Index>(tied, 1);  // the rest have one in common
+  const Eigen::Index own = x.cols() - std::max<Eigen::Index>(one_scale, 1);  // the rest have one in common
   squares_.resize(pairs, own + 1);
   for (Eigen::Index j = 0, first = 0; j < n; first += n - 1 - j, ++j) {
     const Eigen::Index below = n - 1 - j;

@@ -12,11 +12,11 @@
 namespace ampere {
 namespace {
 
-Likelihood make(const GpData& data, KernelType type, Eigen::Index tied = 0) {
+Likelihood make(const GpData& data, KernelType type, Eigen::Index one_scale = 0) {
   const Eigen::VectorXd weights =
       data.noise_weights.size() > 0 ? data.noise_weights : Eigen::VectorXd::Ones(data.y.size());
   const Eigen::MatrixXd basis = data.basis.cols() > 0 ? data.basis : Eigen::MatrixXd(data.y.size(), 0);
-  return {data.x, data.y, basis, weights, make_kernel(type, 1.7), tied};
+  return {data.x, data.y, basis, weights, make_kernel(type, 1.7), one_scale};
 }
 
 void expect_gradient(Likelihood likelihood, const Eigen::VectorXd& at) {

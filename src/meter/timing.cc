@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "meter/statistics.h"
+#include "base/statistics.h"
 
 namespace ampere {
 

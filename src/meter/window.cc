@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "meter/characterise.h"
-#include "meter/statistics.h"
 #include "meter/ticks.h"
 
 namespace ampere {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "model/surface_model.h"
 #include "network/zoo.h"
 #include "profile/jumps.h"
-#include "profile/surface_model.h"
 
 namespace ampere {
 namespace {

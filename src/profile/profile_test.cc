@@ -8,13 +8,13 @@
 #include <future>
 
 #include "base/error.h"
+#include "model/cost_polynomial.h"
+#include "model/device_profile.h"
+#include "model/nnls.h"
 #include "network/zoo.h"
-#include "profile/cost_polynomial.h"
-#include "profile/device_profile.h"
-#include "profile/nnls.h"
 #include "profile/run.h"
-#include "profile/store.h"
 #include "profile/synthetic_device_for_test.h"
+#include "store/store.h"
 
 namespace ampere {
 namespace {
@@ -222,7 +222,7 @@ TEST_F(RunTest, PaperPlansRunToo) {
   SyntheticDevice device;
   const auto plans = paper_plans(parse_layers(build(parse_zoo("lenet5")), 10));
   ProfileOptions options;
-  options.guided.all_corners = false;
+  options.where.guided.all_corners = false;
   run_profile(
       profile, plans, [&](const MeasureRequest& r) { return device(r); }, options);
   for (const SurfacePlan& p : plans) EXPECT_TRUE(profile.has(p.key)) << p.key;

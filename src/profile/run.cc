@@ -41,7 +41,7 @@ class Run {
   Run(DeviceProfile& profile, const std::vector<SurfacePlan>& plans, const Measure& measure,
       const ProfileOptions& options)
       : profile_(profile), plans_(plans), measure_(measure), options_(options) {
-    for (const Layer& layer : options.typical) {
+    for (const Layer& layer : options.where.typical) {
       std::vector<Channels>& places = typical_[layer.key()];
       if (std::find(places.begin(), places.end(), layer.channels) == places.end())
         places.push_back(layer.channels);
@@ -55,7 +55,7 @@ class Run {
     const bool probes =
         std::any_of(plans_.begin(), plans_.end(), [](const SurfacePlan& p) { return p.less_empty; });
     if (probes && profile_.points(kEmptyKey).empty())
-      measure_point(kEmptyKey, {0, 0}, request_for(empty_probe(), 1, options_));
+      measure_point(kEmptyKey, {0, 0}, request_for(empty_iteration(), 1, options_.how));
     for (const SurfacePlan& plan : plans_) {
       run_surface(plan);
       ++done_;
@@ -69,8 +69,8 @@ class Run {
  private:
   int limit_of(const SurfacePlan& plan) const {
     if (plan.kind.surface == Surface::kPoint) return 1;
-    const int limit =
-        plan.kind.surface == Surface::kInOut ? options_.guided.max_points_2d : options_.guided.max_points_1d;
+    const int limit = plan.kind.surface == Surface::kInOut ? options_.where.guided.max_points_2d
+                                                           : options_.where.guided.max_points_1d;
     const auto places = candidates(plan.kind.surface, plan.domain).size();
     return std::min(limit, static_cast<int>(places));
   }
@@ -129,7 +129,7 @@ class Run {
 
   std::vector<Channels> places_asked_for(const SurfacePlan& plan) {
     std::set<Channels> wanted;
-    for (const Layer& layer : options_.layers) {
+    for (const Layer& layer : options_.where.layers) {
       if (layer.key() == plan.layer_key) wanted.insert(layer.channels);
     }
     for (const Channels& known : places_with_energy(plan.key)) wanted.erase(known);
@@ -166,19 +166,19 @@ class Run {
     };
     const auto by_model = [&] {
       const SurfaceModel* model =
-          enough(timed, options_.guided) ? &profile_.model(plan.key, options_.guide) : nullptr;
+          enough(timed, options_.where.guided) ? &profile_.model(plan.key, options_.where.guide) : nullptr;
       return next_point(surface, plan.domain, timed, refused, model ? deviations_of(*model) : Deviations{},
-                        options_.guided, typical_places(plan, false));
+                        options_.where.guided, typical_places(plan, false));
     };
-    if (!options_.sparse_energy) return {by_model(), true};
+    if (!options_.where.sparse_energy) return {by_model(), true};
     // Energy at the corners first, which tells time as well; then what teaches more per second.
     const std::set<Channels> metered = places_with_energy(plan.key);
     const PowerModel* power =
-        enough(metered, options_.guided_energy) ? &profile_.own_power(plan.key) : nullptr;
+        enough(metered, options_.where.guided_energy) ? &profile_.own_power(plan.key) : nullptr;
     const NextPoint energy =
         next_point(surface, plan.domain, metered, refused,
                    power ? deviations_of(*power, profile_.model(plan.key, Quantity::kTime)) : Deviations{},
-                   options_.guided_energy, typical_places(plan, true));
+                   options_.where.guided_energy, typical_places(plan, true));
     if (energy.channels && (!power || energy.deviation >= 1)) return {energy, true};
     NextPoint time = by_model();
     if (!time.channels) time.channels = where_it_jumps(plan, timed, refused);
@@ -192,7 +192,7 @@ class Run {
   std::optional<Channels> where_it_jumps(const SurfacePlan& plan, const std::set<Channels>& timed,
                                          const std::set<Channels>& refused) {
     const bool two = plan.kind.surface == Surface::kInOut;
-    const GuidedOptions& g = options_.guided;
+    const GuidedOptions& g = options_.where.guided;
     const int limit = two ? g.max_points_2d + g.jump_points_2d : g.max_points_1d + g.jump_points_1d;
     if (static_cast<int>(timed.size()) >= limit) return std::nullopt;
     const SurfaceModel& times = profile_.model(plan.key, Quantity::kTime);
@@ -220,7 +220,7 @@ class Run {
   }
 
   void measure_point(const SurfacePlan& plan, Channels channels, bool energy) {
-    MeasureRequest request = request_for(plan.variant(channels), plan.kind.batch, options_);
+    MeasureRequest request = request_for(plan.variant(channels), plan.kind.batch, options_.how);
     request.phase = plan.phase;
     measure_point(plan.key, channels, energy ? std::move(request) : without_energy(std::move(request)));
   }
@@ -236,7 +236,8 @@ class Run {
   void report(const std::string& surface) {
     if (!options_.progress) return;
     const int left = std::max(0, expected_ - summary_.measured);
-    const double pace = summary_.measured > 0 ? seconds_since(start_) / summary_.measured : options_.budget_s;
+    const double pace =
+        summary_.measured > 0 ? seconds_since(start_) / summary_.measured : options_.how.budget_s;
     options_.progress({surface, done_, static_cast<int>(plans_.size()), summary_.measured,
                        std::max(expected_, summary_.measured), surface.empty() ? 0 : pace * left});
   }
@@ -255,47 +256,6 @@ class Run {
 };
 
 }  // namespace
-
-MeasureRequest request_for(const Variant& variant, std::int64_t batch, const ProfileOptions& options) {
-  MeasureRequest r;
-  r.network = variant.network;
-  r.batch = batch;
-  r.mode = options.mode;
-  r.loss = variant.loss;
-  r.input_grad = variant.input_grad;
-  r.recipe = options.recipe;
-  r.meter = options.meter;
-  r.target_error = options.target_error;
-  r.window_s = options.window_s;
-  r.warm_up_s = options.warm_up_s;
-  r.budget_s = options.budget_s;
-  r.min_windows = options.min_windows;
-  r.min_ticks = options.min_ticks;
-  r.discard_first = options.discard_first;
-  return r;
-}
-
-Measurement measure_as_asked(const Measure& measure, const MeasureRequest& request) {
-  Measurement m = measure(request);
-  if (request.energy && !m.energy_j) {
-    throw Error(ErrorKind::kNoMeter,
-                "the worker measured " + request.network.name() +
-                    " without its energy; choose another meter with --meter (ampere detect lists them)");
-  }
-  return m;
-}
-
-MeasureRequest without_energy(MeasureRequest r) {
-  r.energy = false;
-  r.window_s = 0.005;
-  r.warm_up_s = 0;
-  r.budget_s = 0.05;
-  r.min_windows = 5;
-  r.target_error = 0.005;
-  return r;
-}
-
-std::string provenance(const MeasureRequest& request) { return to_json(request).dump(); }
 
 ProfileSummary run_profile(DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
                            const Measure& measure, const ProfileOptions& options) {

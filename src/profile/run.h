@@ -5,14 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "profile/device_profile.h"
+#include "measure/measure.h"
+#include "model/device_profile.h"
 #include "profile/guided.h"
-#include "protocol/messages.h"
 
 namespace ampere {
-
-// Trains what it is sent and tells what an iteration cost: a worker, or a stand-in in tests.
-using Measure = std::function<Measurement(const MeasureRequest&)>;
 
 struct ProfileProgress {
   std::string surface;  // being measured; empty at the end
@@ -23,7 +20,8 @@ struct ProfileProgress {
   double seconds_left = 0;
 };
 
-struct ProfileOptions {
+// Where on the surfaces to measure; how is the business of MeasureOptions.
+struct PlaceOptions {
   GuidedOptions guided;
   // True: time alone is measured at most points, and energy at those that `guided_energy` asks for. For
   // devices where a time takes 50 ms and an energy half a second, because the counter ticks ten times a
@@ -39,16 +37,11 @@ struct ProfileOptions {
   std::vector<Layer> typical;
   // The quantity whose variance guides: time is the paper's surrogate where energy is hard to read.
   Quantity guide = Quantity::kTime;
-  MeasureMode mode = MeasureMode::kEager;
-  Recipe recipe;
-  std::string meter;
-  double target_error = 0.01;
-  double window_s = 0.05;
-  double warm_up_s = 0.08;
-  double budget_s = 0.8;  // of training per point
-  int min_windows = 5;
-  int min_ticks = 10;  // of a counter, in one window
-  bool discard_first = true;
+};
+
+struct ProfileOptions {
+  MeasureOptions how;
+  PlaceOptions where;
   // Called after each surface: whole networks can be trained in between, so that slow drifts of the machine
   // fall on layers and whole networks alike.
   std::function<void()> between_surfaces;
@@ -77,15 +70,5 @@ struct ProfileSummary {
 // that the worker dies of twice, are left out; anything else is thrown, with all earlier points kept.
 ProfileSummary run_profile(DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
                            const Measure& measure, const ProfileOptions& options);
-
-// The request that measures a variant under these options; without energy it takes about 50 ms.
-MeasureRequest request_for(const Variant& variant, std::int64_t batch, const ProfileOptions& options);
-MeasureRequest without_energy(MeasureRequest request);
-
-// Throws Error{kNoMeter} where energy was asked for and none came back.
-Measurement measure_as_asked(const Measure& measure, const MeasureRequest& request);
-
-// What is written beside a point: the network and how it was trained.
-std::string provenance(const MeasureRequest& request);
 
 }  // namespace ampere

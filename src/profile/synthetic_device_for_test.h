@@ -6,7 +6,8 @@
 #include <functional>
 
 #include "layers/parse.h"
-#include "protocol/messages.h"
+#include "measure/measurement.h"
+#include "measure/request.h"
 
 namespace ampere {
 

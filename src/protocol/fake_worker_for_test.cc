@@ -7,6 +7,8 @@
 #include <iostream>
 #include <string>
 
+#include "measure/measurement.h"
+#include "measure/request.h"
 #include "network/cost.h"
 #include "protocol/messages.h"
 

@@ -6,6 +6,9 @@
 
 #include <cmath>
 
+#include "measure/measurement.h"
+#include "measure/request.h"
+
 namespace ampere {
 namespace {
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "protocol/messages.h"
 #include "protocol/process.h"
 #include "protocol/recording.h"
 

@@ -7,8 +7,9 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "measure/measurement.h"
+#include "measure/request.h"
 #include "network/recorded_pass.h"
-#include "protocol/messages.h"
 #include "protocol/trace_request.h"
 
 namespace ampere {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "meter/statistics.h"
+#include "base/statistics.h"
 
 namespace ampere {
 namespace {
@@ -20,9 +20,9 @@ constexpr double kMoreRoom = 1.005;
 
 }  // namespace
 
-TrainingEnergy energy_on_random_data(Measure measure, std::int64_t batch, ProfileOptions measuring) {
-  return [measure = std::move(measure), batch, measuring = std::move(measuring)](const Network& network) {
-    const MeasureRequest request = request_for({network, true, false}, batch, measuring);
+TrainingEnergy energy_on_random_data(Measure measure, std::int64_t batch, MeasureOptions how) {
+  return [measure = std::move(measure), batch, how = std::move(how)](const Network& network) {
+    const MeasureRequest request = request_for({network, true, false}, batch, how);
     return *measure_as_asked(measure, request).energy_j;
   };
 }

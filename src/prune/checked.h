@@ -13,7 +13,7 @@ namespace ampere {
 using TrainingEnergy = std::function<double(const Network& network)>;
 
 // Of one iteration on random data: what fetching real data takes is not in it.
-TrainingEnergy energy_on_random_data(Measure measure, std::int64_t batch, ProfileOptions measuring);
+TrainingEnergy energy_on_random_data(Measure measure, std::int64_t batch, MeasureOptions how);
 
 // Measured in turns, so that a drift of the machine falls on both alike.
 struct MeasuredShare {

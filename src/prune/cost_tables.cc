@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "estimate/estimate.h"
-#include "profile/cost_polynomial.h"
+#include "model/cost_polynomial.h"
 
 namespace ampere {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "estimate/split.h"
+#include "model/split.h"
 #include "prune/channel_groups.h"
 
 namespace ampere {

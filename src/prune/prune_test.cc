@@ -34,10 +34,10 @@ class PruneTest : public testing::Test {
     std::mt19937 random(3);
     std::normal_distribution<double> noise(0, 0.05);
     ProfileOptions options;
-    options.guided.max_points_1d = 5;
-    options.guided.max_points_2d = 8;
-    options.mode = device_.accelerator ? MeasureMode::kReplay : MeasureMode::kEager;
-    options.sparse_energy = device_.accelerator;
+    options.where.guided.max_points_1d = 5;
+    options.where.guided.max_points_2d = 8;
+    options.how.mode = device_.accelerator ? MeasureMode::kReplay : MeasureMode::kEager;
+    options.where.sparse_energy = device_.accelerator;
     run_profile(
         profile_, split_plans(parse_layers(network, kBatch)),
         [&](const MeasureRequest& r) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "profile/store.h"
-#include "profile/surface_plan.h"
+#include "model/surface_plan.h"
+#include "store/store.h"
 
 namespace ampere {
 

@@ -23,9 +23,9 @@ struct ProfiledForTest {
     const std::vector<Layer> layers = parse_layers(build(parse_zoo(model)), 8);
     DeviceProfile profile(*store, device.id, Recipe().word());
     ProfileOptions options;
-    options.mode = accelerator ? MeasureMode::kReplay : MeasureMode::kEager;
-    options.sparse_energy = accelerator;
-    options.guided.all_corners = method != "paper";
+    options.how.mode = accelerator ? MeasureMode::kReplay : MeasureMode::kEager;
+    options.where.sparse_energy = accelerator;
+    options.where.guided.all_corners = method != "paper";
     if (accelerator) profile.set_idle_power_w(8, false);
     run_profile(
         profile, find_method(method).plans(layers), [this](const MeasureRequest& r) { return synthetic(r); },

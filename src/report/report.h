@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "profile/store.h"
 #include "report/known_plans.h"
 #include "report/results.h"
+#include "store/store.h"
 
 namespace ampere {
 

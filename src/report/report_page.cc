@@ -2,9 +2,9 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/store.h"
 #include "report/assets.h"
 #include "report/report.h"
+#include "store/store.h"
 
 namespace ampere {
 namespace {

@@ -2,7 +2,7 @@
 // points it was not, and how it came to be known step by step.
 #pragma once
 
-#include "profile/device_profile.h"
+#include "model/device_profile.h"
 #include "report/known_plans.h"
 
 namespace ampere {

@@ -17,7 +17,7 @@ using Jobs = std::vector<std::size_t>;
 
 class Decomposition {
  public:
-  explicit Decomposition(Draft& draft)
+  explicit Decomposition(PlanDraft& draft)
       : draft_(draft), workshop_(draft.workshop()), released_s_(earliest_starts(workshop_)) {}
 
   ExactResult run() {
@@ -162,7 +162,7 @@ class Decomposition {
   }
 
   void take_over(const std::vector<Assigned>& order) {
-    Draft plan(workshop_);
+    PlanDraft plan(workshop_);
     for (const Assigned& a : order) {
       Jobs sequence;
       for (const DraftJob& d : plan.lane(a.device)) sequence.push_back(d.job);
@@ -174,7 +174,7 @@ class Decomposition {
     draft_ = std::move(plan);
   }
 
-  Draft& draft_;
+  PlanDraft& draft_;
   const Workshop& workshop_;
   std::vector<double> released_s_;
   std::vector<Limit> limits_;
@@ -182,7 +182,7 @@ class Decomposition {
 
 }  // namespace
 
-ExactResult plan_exactly(Draft& draft) {
+ExactResult plan_exactly(PlanDraft& draft) {
   if (draft.workshop().job_count() > kMostExactJobs) {
     throw bad_input("the exact solver takes at most " + std::to_string(kMostExactJobs) + " jobs, found " +
                     std::to_string(draft.workshop().job_count()) + "; use the heuristic");

@@ -1,7 +1,7 @@
 // The plan of most value, proven, for few jobs.
 #pragma once
 
-#include "schedule/draft.h"
+#include "schedule/plan_draft.h"
 
 namespace ampere {
 
@@ -18,6 +18,6 @@ struct ExactResult {
 // a set that no order can run is forbidden to the program, until what it gives can be run (logic-based
 // Benders decomposition). `draft` may hold a plan to start from; it holds the best one afterwards. Not proven
 // when the rounds or a search through orders were too many.
-ExactResult plan_exactly(Draft& draft);
+ExactResult plan_exactly(PlanDraft& draft);
 
 }  // namespace ampere

@@ -13,7 +13,7 @@ constexpr std::size_t kOthersTried = 6;  // of the refused, beside the one a ste
 
 class Search {
  public:
-  Search(Draft& draft, const HeuristicOptions& options)
+  Search(PlanDraft& draft, const HeuristicOptions& options)
       : draft_(draft), workshop_(draft.workshop()), options_(options), random_(options.seed) {
     const std::size_t devices = workshop_.device_count();
     by_share_.resize(workshop_.job_count());
@@ -126,7 +126,7 @@ class Search {
 
   // Steps that lose a little are taken too, ever less of them, and the best plan seen is kept.
   void improve() {
-    Draft best = draft_;
+    PlanDraft best = draft_;
     double best_value = draft_.value(), value = best_value;
     double best_share = draft_.share(), share = best_share;
     const double average = average_value();
@@ -155,7 +155,7 @@ class Search {
     draft_ = best;
   }
 
-  Draft& draft_;
+  PlanDraft& draft_;
   const Workshop& workshop_;
   const HeuristicOptions& options_;
   std::mt19937_64 random_;
@@ -165,6 +165,6 @@ class Search {
 
 }  // namespace
 
-void plan_by_heuristic(Draft& draft, const HeuristicOptions& options) { Search(draft, options).run(); }
+void plan_by_heuristic(PlanDraft& draft, const HeuristicOptions& options) { Search(draft, options).run(); }
 
 }  // namespace ampere

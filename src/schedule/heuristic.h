@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "schedule/draft.h"
+#include "schedule/plan_draft.h"
 
 namespace ampere {
 
@@ -16,6 +16,6 @@ struct HeuristicOptions {
 // Puts jobs by value per share of what they need, each on the device where it takes the smallest share; then
 // takes a few out and puts others in, as long as that gives more value, or as much with less of the devices.
 // `draft` may hold jobs already.
-void plan_by_heuristic(Draft& draft, const HeuristicOptions& options);
+void plan_by_heuristic(PlanDraft& draft, const HeuristicOptions& options);
 
 }  // namespace ampere

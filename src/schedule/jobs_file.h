@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "protocol/messages.h"
+#include "measure/recipe.h"
 #include "schedule/problem.h"
 
 namespace ampere {

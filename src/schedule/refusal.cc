@@ -35,7 +35,7 @@ struct Nearest {
   double miss = kNever;
 };
 
-Nearest nearest(const Draft& plan, std::size_t job, bool empty_devices) {
+Nearest nearest(const PlanDraft& plan, std::size_t job, bool empty_devices) {
   const Workshop& w = plan.workshop();
   Nearest best;
   for (std::size_t d = 0; d < w.device_count(); ++d) {
@@ -96,7 +96,7 @@ std::string nowhere_text(const Workshop& w, std::size_t job) {
 
 }  // namespace
 
-Refusal explain_refusal(const Draft& plan, std::size_t job) {
+Refusal explain_refusal(const PlanDraft& plan, std::size_t job) {
   const Workshop& w = plan.workshop();
   Refusal r;
   r.job = job;

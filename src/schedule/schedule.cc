@@ -27,7 +27,7 @@ bool wants_exact(const Problem& problem, const ScheduleOptions& o) {
          problem.jobs.size() * problem.devices.size() <= kAutoExactPairs;
 }
 
-std::vector<PlannedJob> planned_jobs(const Draft& draft) {
+std::vector<PlannedJob> planned_jobs(const PlanDraft& draft) {
   const Workshop& w = draft.workshop();
   std::vector<PlannedJob> jobs;
   for (std::size_t d = 0; d < w.device_count(); ++d) {
@@ -41,13 +41,13 @@ std::vector<PlannedJob> planned_jobs(const Draft& draft) {
 
 struct Solved {
   ExactResult exact;
-  Draft draft;
+  PlanDraft draft;
 };
 
 // `before`: a plan for other risks, whose lanes are kept as far as they still fit.
 Solved solve(const Workshop& workshop, const ScheduleOptions& o, bool exact,
              const std::vector<PlannedJob>& before) {
-  Solved s{{}, Draft(workshop)};
+  Solved s{{}, PlanDraft(workshop)};
   std::vector<PlannedJob> by_start = before;
   std::stable_sort(by_start.begin(), by_start.end(),
                    [](const PlannedJob& a, const PlannedJob& b) { return a.start_s < b.start_s; });

@@ -14,9 +14,9 @@ struct Variant {
 
 // `split`: the layer alone. A hidden layer reads a leaf that wants a gradient and starts its backward
 // pass from a given one, so neither neighbours nor a loss have to be subtracted.
-Variant split_probe(const LayerKind& kind, LayerRole role, Channels channels);
+Variant layer_alone(const LayerKind& kind, LayerRole role, Channels channels);
 
 // An iteration that trains nothing: what every probe pays besides its layer.
-Variant empty_probe();
+Variant empty_iteration();
 
 }  // namespace ampere

@@ -19,7 +19,7 @@ int weighted(const Network& network) {
 TEST(SplitProbe, IsTheLayerAloneWithItsRole) {
   for (const ZooEntry& entry : zoo()) {
     for (const Layer& layer : parse_layers(build(parse_zoo(entry.name)), 2)) {
-      const Variant probe = split_probe(layer.kind, layer.role, layer.channels);
+      const Variant probe = layer_alone(layer.kind, layer.role, layer.channels);
       EXPECT_NO_THROW(infer_shapes(probe.network, 2)) << layer.key();
       EXPECT_LE(weighted(probe.network), 1);
       EXPECT_EQ(probe.loss, layer.role == LayerRole::kOutput);

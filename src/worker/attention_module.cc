@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 // softmax(q k' / sqrt(d) + mask) v, by the fused kernel where LibTorch has one. `causal` comes with a mask
@@ -120,4 +120,4 @@ torch::Tensor EncoderModule::forward(const torch::Tensor& input) {
   return norm2_(x + feed_forward(x));
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

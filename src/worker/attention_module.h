@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace ampere {
+namespace ampere::worker {
 
 // The products and the softmax of attention without any projection: softmax(q k' / sqrt(d)) v in heads.
 class AttentionCore : public torch::nn::Module {
@@ -64,4 +64,4 @@ class EncoderModule : public torch::nn::Module {
   torch::nn::LayerNorm norm1_, norm2_;
 };
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 // Copies every parameter by its name; both modules use PyTorch's names.
@@ -47,4 +47,4 @@ TEST(EncoderModule, AgreesWithLibTorchAfterNormAndDiffersBeforeIt) {
 }
 
 }  // namespace
-}  // namespace ampere
+}  // namespace ampere::worker

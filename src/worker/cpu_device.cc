@@ -5,7 +5,7 @@
 #include "worker/device.h"
 #include "worker/host.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 class CpuDevice : public Device {
@@ -35,4 +35,4 @@ std::unique_ptr<Device> open_device(const std::string& which) {
   throw bad_input("no CUDA device: " + why);
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

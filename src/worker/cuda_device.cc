@@ -19,7 +19,7 @@
 #include "worker/device.h"
 #include "worker/translate.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 constexpr int kSideStreamSteps = 5;
@@ -194,4 +194,4 @@ std::unique_ptr<Device> open_cuda_device(std::string& why) {
   }
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -8,7 +8,7 @@
 
 #include "worker/kernel_name.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 #if CUDA_VERSION >= 12030
@@ -93,4 +93,4 @@ std::vector<std::string> captured_kernels(cudaStream_t stream) {
   return names;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -12,7 +12,7 @@
 #include "worker/meter_in_use.h"
 #include "worker/recipe_settings.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 // How many threads share a matrix product, whatever was asked for: CPU time of all threads over that
@@ -82,4 +82,4 @@ Json detect(Device& device, int threads, const std::string& default_meter, bool 
           {"default_meter", default_meter.empty() ? suitable_meter(device) : default_meter}};
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

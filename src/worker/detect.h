@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "worker/device.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 // "libtorch 1.13.1"
 std::string framework_name();
@@ -16,4 +16,4 @@ std::string framework_name();
 // it ticks, what a read costs, what the device draws idle with the framework up.
 Json detect(Device& device, int threads, const std::string& default_meter, bool characterise);
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -11,7 +11,7 @@ namespace c10 {
 struct Device;
 }
 
-namespace ampere {
+namespace ampere::worker {
 
 struct DeviceFacts {
   std::string name;    // "AMD EPYC 7B13", "NVIDIA H200"
@@ -57,4 +57,4 @@ std::unique_ptr<Device> open_device(const std::string& which);
 // Null when there is no usable CUDA device; then `why` says so.
 std::unique_ptr<Device> open_cuda_device(std::string& why);
 
-}  // namespace ampere
+}  // namespace ampere::worker

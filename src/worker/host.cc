@@ -14,7 +14,7 @@
 // Present only when jemalloc replaces malloc.
 extern "C" __attribute__((weak)) int mallctl(const char*, void*, std::size_t*, void*, std::size_t);
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 // The value after "key:" or "key" in a file of such lines.
@@ -119,4 +119,4 @@ CpuSeconds cpu_seconds() {
   return {read(CLOCK_PROCESS_CPUTIME_ID), read(CLOCK_THREAD_CPUTIME_ID)};
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace ampere {
+namespace ampere::worker {
 
 // "AMD EPYC 7B13"; "cpu" when the kernel does not say.
 std::string cpu_name();
@@ -27,4 +27,4 @@ struct CpuSeconds {
 };
 CpuSeconds cpu_seconds();
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{4} << 30;
@@ -102,4 +102,4 @@ ImageData read_image_data(const std::string& folder) {
   return data;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

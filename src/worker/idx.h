@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace ampere {
+namespace ampere::worker {
 
 struct IdxArray {
   std::vector<std::int64_t> dims;
@@ -28,4 +28,4 @@ struct ImageData {
 };
 ImageData read_image_data(const std::string& folder);
 
-}  // namespace ampere
+}  // namespace ampere::worker

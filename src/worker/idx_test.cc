@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "worker/image_data_for_test.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 std::string file(const std::string& name) { return testing::TempDir() + "ampere_idx_" + name; }
@@ -63,4 +63,4 @@ TEST(Idx, SetsMustFitTogether) {
 }
 
 }  // namespace
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace ampere {
+namespace ampere::worker {
 
 inline void write_idx(const std::string& path, const std::vector<std::int64_t>& dims,
                       const std::vector<std::uint8_t>& values) {
@@ -40,4 +40,4 @@ inline void write_stripes(const std::string& folder, std::int64_t train, std::in
   one("t10k", test);
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 std::uint32_t hash_of(const std::string& text) {  // FNV-1a
@@ -51,4 +51,4 @@ std::string short_kernel_name(const std::string& name) {
   return text.substr(0, kLongest) + hash;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

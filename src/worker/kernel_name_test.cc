@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 std::string readable(const std::string& name) {
@@ -28,4 +28,4 @@ TEST(KernelName, TellsTemplatesApart) {
 }
 
 }  // namespace
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -1,6 +1,6 @@
 #include "worker/learned_module.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 LearnedModule::LearnedModule(const std::vector<std::int64_t>& shape, bool multiply) : multiply_(multiply) {
   weight_ = register_parameter("weight", multiply ? torch::ones(shape) : torch::randn(shape) * 0.02);
@@ -35,4 +35,4 @@ torch::Tensor TiedLinearModule::forward(const torch::Tensor& x) {
   return torch::linear(x, embedding_ ? embedding_->weight : weight_, bias_);
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace ampere {
+namespace ampere::worker {
 
 // Adds a trained tensor to its input, or multiplies by one.
 class LearnedModule : public torch::nn::Module {
@@ -53,4 +53,4 @@ class TiedLinearModule : public torch::nn::Module {
   torch::Tensor weight_, bias_;
 };
 
-}  // namespace ampere
+}  // namespace ampere::worker

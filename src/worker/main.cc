@@ -44,8 +44,8 @@ bool on_or_off(const std::string& name, const std::string& text) {
   return text == "on";
 }
 
-ampere::SessionOptions options_from(int argc, char** argv) {
-  ampere::SessionOptions options;
+ampere::worker::SessionOptions options_from(int argc, char** argv) {
+  ampere::worker::SessionOptions options;
   bool tracer = false;
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i], value;
@@ -72,9 +72,9 @@ ampere::SessionOptions options_from(int argc, char** argv) {
   // Strangers' files are run by a process of their own; this one may be that.
   options.trace.locked = tracer;
   if (tracer) {
-    ampere::end_with_parent();
+    ampere::worker::end_with_parent();
   } else {
-    options.trace.tracer = ampere::tracer_command();
+    options.trace.tracer = ampere::worker::tracer_command();
   }
   return options;
 }
@@ -93,18 +93,19 @@ int main(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--help" || argument == "-h") return std::fputs(kHelp, stdout) < 0;
     if (argument == "--version") {
-      return std::printf("ampere-worker %s (%s)\n", AMPERE_VERSION, ampere::framework_name().c_str()) < 0;
+      return std::printf("ampere-worker %s (%s)\n", AMPERE_VERSION,
+                         ampere::worker::framework_name().c_str()) < 0;
     }
   }
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    const ampere::SessionOptions options = options_from(argc, argv);
+    const ampere::worker::SessionOptions options = options_from(argc, argv);
     std::FILE* out = take_over_stdout();
     if (!out) throw ampere::Error(ampere::ErrorKind::kFailed, "standard output is closed");
-    ampere::Session session(options);
-    return ampere::serve(session, stdin, out);
+    ampere::worker::Session session(options);
+    return ampere::worker::serve(session, stdin, out);
   } catch (...) {
-    const ampere::Error error = ampere::translate(std::current_exception());
+    const ampere::Error error = ampere::worker::translate(std::current_exception());
     std::fprintf(stderr, "ampere-worker: %s\n", error.what());
     return ampere::exit_code(error.kind());
   }

@@ -6,13 +6,13 @@
 #include <thread>
 #include <vector>
 
-#include "meter/statistics.h"
+#include "base/statistics.h"
 #include "meter/timing.h"
 #include "meter/window.h"
 #include "worker/trainer.h"
 #include "worker/translate.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 // The framework picks kernels, plans and memory in the first iterations.
@@ -215,4 +215,4 @@ TrainSummary train(const Network& network, std::int64_t batch, const Recipe& rec
   return summary;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -3,11 +3,12 @@
 
 #include <optional>
 
-#include "protocol/messages.h"
+#include "measure/measurement.h"
+#include "measure/request.h"
 #include "worker/device.h"
 #include "worker/meter_in_use.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 // `source` may be null where the request does not ask for energy. Throws what Trainer and measure_windows
 // throw.
@@ -31,4 +32,4 @@ struct TrainSummary {
 TrainSummary train(const Network& network, std::int64_t batch, const Recipe& recipe, std::int64_t iterations,
                    Device& device);
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -6,7 +6,7 @@
 
 #include "meter/open.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 bool sees(const MeterInfo& meter, const Device& device) {
@@ -35,4 +35,4 @@ MeterInUse use_meter(const std::string& name, const Device& device) {
   return use;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

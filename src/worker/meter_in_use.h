@@ -9,7 +9,7 @@
 #include "meter/meter.h"
 #include "worker/device.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 struct MeterInUse {
   std::unique_ptr<Meter> meter;
@@ -26,4 +26,4 @@ MeterInUse use_meter(const std::string& name, const Device& device);
 // nothing of training on the CPU, nor a CPU's of training on a GPU.
 std::string suitable_meter(const Device& device);
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 // An index outside its table ends a CUDA context for good, so it is refused before it can happen.
@@ -74,4 +74,4 @@ std::vector<torch::Tensor> NetworkModule::forward(const std::vector<torch::Tenso
   return out;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

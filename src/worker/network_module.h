@@ -10,7 +10,7 @@
 #include "network/network.h"
 #include "network/shape.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 class NetworkModule : public torch::nn::Module {
  public:
@@ -41,4 +41,4 @@ std::function<torch::Tensor(const std::vector<torch::Tensor>&)> make_op(const No
                                                                         const std::vector<Tensor>& inputs,
                                                                         torch::nn::Module& owner);
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -1,6 +1,6 @@
 #include "worker/networks_for_test.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 #define IMAGE R"({"name": "x", "op": "input", "shape": [4, 9, 9]}, )"
 #define SIGNAL R"({"name": "x", "op": "input", "shape": [4, 11]}, )"
@@ -104,4 +104,4 @@ const std::vector<OpExample>& op_examples() {
   return examples;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

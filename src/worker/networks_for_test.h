@@ -8,7 +8,7 @@
 #include "network/network.h"
 #include "network/network_json.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 inline Network network_of(const std::string& nodes) {
   return network_from_json(parse_json(R"({"nodes": [)" + nodes + "]}", "test"), "test");
@@ -32,4 +32,4 @@ struct OpExample {
 };
 const std::vector<OpExample>& op_examples();
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -3,11 +3,11 @@
 
 #include "worker/device.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 std::unique_ptr<Device> open_cuda_device(std::string& why) {
   why = "this ampere-worker was built with a LibTorch without CUDA; build it with a CUDA one";
   return nullptr;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 constexpr int kMaxDepth = 8;            // of lists within lists
@@ -200,4 +200,4 @@ RecordedPass OpRecorder::finish(const c10::IValue& output) {
   return std::move(pass_);
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -16,7 +16,7 @@ class RecordFunction;
 struct ObserverContext;
 }  // namespace at
 
-namespace ampere {
+namespace ampere::worker {
 
 // While one lives, the outermost ops that its thread calls are recorded. One at a time.
 class OpRecorder {
@@ -58,4 +58,4 @@ class OpRecorder {
   bool other_threads_ = false;
 };
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -8,7 +8,7 @@
 #include "worker/learned_module.h"
 #include "worker/network_module.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 using T = torch::Tensor;
@@ -314,4 +314,4 @@ Apply make_op(const Node& node, const std::vector<Tensor>& inputs, torch::nn::Mo
   throw bad_input(describe(node) + ": this worker cannot train it");
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -5,7 +5,7 @@
 #include <torch/torch.h>
 #include <torch/version.h>
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 // The calls changed their names in LibTorch 2.4.
@@ -63,4 +63,4 @@ PrecisionScope::~PrecisionScope() {
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

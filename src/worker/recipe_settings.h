@@ -1,10 +1,10 @@
 // Puts a training recipe into force. LibTorch keeps these settings for the whole process.
 #pragma once
 
-#include "protocol/messages.h"
+#include "measure/recipe.h"
 #include "worker/device.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 // Threads, seed, determinism, precision and autotuning. Throws Error{kBadInput} when the device
 // cannot train that way.
@@ -26,4 +26,4 @@ class PrecisionScope {
   bool cpu_;
 };
 
-}  // namespace ampere
+}  // namespace ampere::worker

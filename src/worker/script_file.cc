@@ -14,7 +14,7 @@
 #include "worker/op_recorder.h"
 #include "worker/translate.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 constexpr std::size_t kLongestReason = 400;
@@ -172,4 +172,4 @@ RecordedPass run_script_file(const TraceRequest& request, bool locked) {
   }
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

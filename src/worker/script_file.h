@@ -4,7 +4,7 @@
 #include "network/recorded_pass.h"
 #include "protocol/trace_request.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 // Throws Error{kBadInput} when there is no such file that can be read here, and says where "here" is.
 void require_file(const std::string& path);
@@ -15,4 +15,4 @@ void require_file(const std::string& path);
 // name.
 RecordedPass run_script_file(const TraceRequest& request, bool locked);
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -8,7 +8,7 @@
 #include "worker/measure.h"
 #include "worker/translate.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 constexpr std::int64_t kMaxIterations = 10'000'000;
@@ -90,7 +90,7 @@ MeterInUse& Session::meter(const std::string& name) {
 Json Session::detect(const Json& params) {
   const JsonReader r(params, "detect");
   r.only({"characterise"});
-  return ampere::detect(*device_, options_.threads, options_.meter, r.boolean("characterise", false));
+  return worker::detect(*device_, options_.threads, options_.meter, r.boolean("characterise", false));
 }
 
 Json Session::idle(const Json& params) {
@@ -117,11 +117,11 @@ static void fill_threads(Json& params, int threads) {
 Json Session::measure(Json params) {
   fill_threads(params, options_.threads);
   const MeasureRequest request = measure_request_from_json(params);
-  if (!request.energy) return to_json(ampere::measure(request, *device_, nullptr));
+  if (!request.energy) return to_json(worker::measure(request, *device_, nullptr));
   MeterInUse& source = meter(request.meter);
   // Windows take the energy of their own reads off, and for that must know what the device draws idle.
   if (!source.meter->info().modelled && !source.idle_known) measure_idle(1, *device_, source);
-  return to_json(ampere::measure(request, *device_, &source));
+  return to_json(worker::measure(request, *device_, &source));
 }
 
 Json Session::train(Json params) {
@@ -135,7 +135,7 @@ Json Session::train(Json params) {
     throw bad_input("train: \"iterations\" must be between 1 and " + std::to_string(kMaxIterations));
   }
   const TrainSummary summary =
-      ampere::train(network, r.integer("batch"), recipe_from_json(r.object("recipe")), iterations, *device_);
+      worker::train(network, r.integer("batch"), recipe_from_json(r.object("recipe")), iterations, *device_);
   return {{"loss_first", number_or_null(summary.loss_first)},
           {"loss_last", number_or_null(summary.loss_last)},
           {"iterations", iterations},
@@ -231,4 +231,4 @@ int serve(Session& session, std::FILE* in, std::FILE* out) {
   return session.healthy() ? 0 : 1;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -7,13 +7,14 @@
 #include <memory>
 #include <string>
 
+#include "measure/request.h"
 #include "protocol/messages.h"
 #include "worker/device.h"
 #include "worker/meter_in_use.h"
 #include "worker/trace.h"
 #include "worker/training_run.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 struct SessionOptions {
   std::string device = "auto";  // "cpu", "cuda" or "auto"
@@ -61,4 +62,4 @@ class Session {
 // Answers the lines of `in` until it ends or the session does. Returns the exit code.
 int serve(Session& session, std::FILE* in, std::FILE* out);
 
-}  // namespace ampere
+}  // namespace ampere::worker

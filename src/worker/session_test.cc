@@ -5,7 +5,7 @@
 #include "worker/image_data_for_test.h"
 #include "worker/networks_for_test.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 class SessionTest : public testing::Test {
@@ -204,4 +204,4 @@ TEST_F(SessionTest, RunsTakeTurnsOnRealData) {
 }
 
 }  // namespace
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -11,7 +11,7 @@
 #include "protocol/process.h"
 #include "worker/script_file.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 using Clock = Process::Clock;
@@ -68,4 +68,4 @@ std::string tracer_command() {
 
 void end_with_parent() { prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
-}  // namespace ampere
+}  // namespace ampere::worker

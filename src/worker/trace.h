@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 struct TraceOptions {
   // Command of a worker that does it instead, so that a file that loops, crashes or eats memory ends that
@@ -24,4 +24,4 @@ std::string tracer_command();
 // For a tracer: ends with the process that started it.
 void end_with_parent();
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -9,7 +9,7 @@
 #include "worker/network_module.h"
 #include "worker/recipe_settings.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 using Tensors = std::vector<torch::Tensor>;
@@ -252,4 +252,4 @@ std::int64_t Trainer::parameters() const {
   return count;
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -6,15 +6,15 @@
 #include <optional>
 #include <vector>
 
+#include "measure/request.h"
 #include "network/network.h"
-#include "protocol/messages.h"
 #include "worker/device.h"
 
 namespace at {
 class Tensor;
 }
 
-namespace ampere {
+namespace ampere::worker {
 
 struct TrainerOptions {
   // True: backward from a loss against random targets. False: from a given gradient of each output.
@@ -64,4 +64,4 @@ class Trainer {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace ampere
+}  // namespace ampere::worker

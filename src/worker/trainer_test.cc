@@ -10,7 +10,7 @@
 #include "worker/measure.h"
 #include "worker/networks_for_test.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 constexpr std::int64_t kBatch = 3;
@@ -147,4 +147,4 @@ TEST_F(TrainerTest, RefusesBeforeItAllocates) {
 }
 
 }  // namespace
-}  // namespace ampere
+}  // namespace ampere::worker

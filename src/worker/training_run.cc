@@ -11,7 +11,7 @@
 #include "network/shape.h"
 #include "worker/trainer.h"
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 struct DeviceSet {
@@ -154,4 +154,4 @@ TestResult TrainingRun::test() {
   return {loss / static_cast<double>(count), right / static_cast<double>(count)};
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

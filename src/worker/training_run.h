@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "measure/recipe.h"
 #include "network/network.h"
-#include "protocol/messages.h"
 #include "worker/device.h"
 #include "worker/idx.h"
 #include "worker/meter_in_use.h"
 
-namespace ampere {
+namespace ampere::worker {
 
 // A data set on the device, as floats of mean 0 and deviation 1; read once for all runs.
 class DeviceData;
@@ -48,4 +48,4 @@ class TrainingRun {
   std::int64_t iterations_ = 0;
 };
 
-}  // namespace ampere
+}  // namespace ampere::worker

@@ -5,7 +5,7 @@
 #include <new>
 #include <string>
 
-namespace ampere {
+namespace ampere::worker {
 namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -43,4 +43,4 @@ Error translate(const std::exception_ptr& exception) {
   }
 }
 
-}  // namespace ampere
+}  // namespace ampere::worker

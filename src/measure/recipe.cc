@@ -1,0 +1,31 @@
+#include "measure/recipe.h"
+
+namespace ampere {
+
+std::string Recipe::word() const {
+  return optimizer + "-" + precision + (autotune ? "-autotune" : "") +
+         (deterministic ? "-deterministic" : "") + "-t" + std::to_string(threads);
+}
+
+Json to_json(const Recipe& recipe) {
+  return {{"optimizer", recipe.optimizer}, {"precision", recipe.precision},
+          {"autotune", recipe.autotune},   {"deterministic", recipe.deterministic},
+          {"threads", recipe.threads},     {"seed", recipe.seed}};
+}
+
+Recipe recipe_from_json(const Json& json) {
+  JsonReader r(json, "recipe");
+  r.only({"optimizer", "precision", "autotune", "deterministic", "threads", "seed"});
+  Recipe recipe;
+  recipe.optimizer = r.text("optimizer", recipe.optimizer);
+  recipe.precision = r.text("precision", recipe.precision);
+  r.require_one_of("optimizer", recipe.optimizer, {"sgd", "momentum", "adam"});
+  r.require_one_of("precision", recipe.precision, {"fp32", "tf32", "bf16"});
+  recipe.autotune = r.boolean("autotune", recipe.autotune);
+  recipe.deterministic = r.boolean("deterministic", recipe.deterministic);
+  recipe.threads = static_cast<int>(r.integer_between("threads", recipe.threads, 1, 4096));
+  recipe.seed = r.integer("seed", recipe.seed);
+  return recipe;
+}
+
+}  // namespace ampere

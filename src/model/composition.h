@@ -1,0 +1,53 @@
+// How far sums of layers are off whole networks on a device, learned from a few whole networks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/device_profile.h"
+
+namespace ampere {
+
+// What was compared: the two figures that are reported, and on two clocks what they are made of.
+enum class Part { kEnergy, kTime, kDeviceTime, kDeviceEnergy, kHostTime };
+
+struct CompositionError {
+  double log_bias = 0;      // whole over sum, logarithm; where `reference_sum` is set, of a sum of that size
+  double deviation = 0.07;  // relative; what we believe before any whole network was trained
+  int networks = 0;         // whole networks behind it
+  // Some of what a whole network adds is the same for small and large ones: that much, over `reference_sum`.
+  double fixed_share = 0;
+  double reference_sum = 0;  // size of the sums that were compared; 0: no fixed part
+
+  // Of the whole over a sum of this size.
+  double factor(double sum) const;
+};
+
+// One whole network beside the sum of its layers.
+struct WholeComparison {
+  double measured;
+  double estimated;
+};
+
+// Weighs the compared against the belief that layers add up to within a few percent. Each comparison already
+// contains the surfaces' own errors, so the deviation is on the safe side.
+CompositionError learn_composition(const std::vector<WholeComparison>& compared);
+// The same for networks of one structure and many widths, which may add a fixed amount besides a factor: a
+// device that replays a network waits between replays, however narrow the layers are.
+CompositionError learn_device_time(const std::vector<WholeComparison>& compared);
+// `time` is what the same networks taught about times.
+CompositionError learn_device_energy(const std::vector<WholeComparison>& compared,
+                                     const CompositionError& time);
+// As learn_composition, where little is believed beforehand: host times of probes do not add up well.
+CompositionError learn_host_composition(const std::vector<WholeComparison>& compared);
+
+// What composition errors are kept by: the network's name up to its parameters, and the batch ("cnn5@b10").
+std::string family_of(const Network& network, std::int64_t batch);
+
+// Kept in the store per method, family of networks and part; the belief where nothing is known.
+CompositionError composition_of(DeviceProfile& profile, const std::string& method, const std::string& family,
+                                Part part);
+void keep_composition(DeviceProfile& profile, const std::string& method, const std::string& family, Part part,
+                      const CompositionError& error);
+
+}  // namespace ampere

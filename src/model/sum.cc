@@ -1,0 +1,97 @@
+#include "model/sum.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace ampere {
+
+std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans) {
+  std::map<std::string, std::string> map;
+  for (const SurfacePlan& p : plans) map[p.layer_key] = p.key;
+  return map;
+}
+
+namespace {
+
+// Kinds that begin with the same op differ by a ReLU, say, and at the same channels they run the same costly
+// kernels: what one surface misses there the other misses too. Deviations of such layers add up like those of
+// one layer that is there several times.
+class AlikeLayers {
+ public:
+  void add(const Layer& layer, double deviation) {
+    deviations_[{to_word(layer.role) + layer.kind.first_op_word(), layer.channels}].push_back(deviation);
+  }
+  // Beyond the sum of squares.
+  double covariance() const {
+    double all = 0;
+    for (const auto& [place, deviations] : deviations_) {
+      double sum = 0, squares = 0;
+      for (const double d : deviations) {
+        sum += d;
+        squares += d * d;
+      }
+      all += sum * sum - squares;
+    }
+    return all;
+  }
+
+ private:
+  std::map<std::pair<std::string, Channels>, std::vector<double>> deviations_;
+};
+
+using Predict = std::function<SurfacePrediction(const std::string& key, const std::vector<Channels>& places)>;
+
+LayerSum sum_by(const Predict& predict, const std::vector<Layer>& layers,
+                const std::map<std::string, std::string>& surface_of) {
+  LayerSum sum;
+  sum.layer_mean.resize(layers.size());
+  sum.layer_deviation.resize(layers.size());
+  std::map<std::string, std::vector<std::size_t>> by_surface;
+  for (std::size_t i = 0; i < layers.size(); ++i) by_surface[surface_of.at(layers[i].key())].push_back(i);
+  AlikeLayers alike;
+  for (const auto& [key, members] : by_surface) {
+    // Deep networks repeat the same layer many times: predict each place once, count it often.
+    std::map<Channels, std::vector<std::size_t>> by_place;
+    for (std::size_t i : members) by_place[layers[i].channels].push_back(i);
+    std::vector<Channels> places;
+    Eigen::VectorXd count(static_cast<Eigen::Index>(by_place.size()));
+    for (const auto& [place, same] : by_place) {
+      count(static_cast<Eigen::Index>(places.size())) = static_cast<double>(same.size());
+      places.push_back(place);
+    }
+    const SurfacePrediction p = predict(key, places);
+    sum.mean += count.dot(p.mean);
+    sum.variance += std::max(0.0, count.dot(p.covariance * count));
+    Eigen::Index row = 0;
+    for (const auto& [place, same] : by_place) {
+      const double deviation = std::sqrt(std::max(0.0, p.covariance(row, row)));
+      for (std::size_t i : same) {
+        sum.layer_mean[i] = p.mean(row);
+        sum.layer_deviation[i] = deviation;
+      }
+      alike.add(layers[same.front()], count(row) * deviation);
+      ++row;
+    }
+  }
+  sum.variance += alike.covariance();
+  return sum;
+}
+
+}  // namespace
+
+LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
+                    const std::map<std::string, std::string>& surface_of, Quantity quantity) {
+  return sum_by([&](const std::string& key,
+                    const std::vector<Channels>& places) { return profile.model(key, quantity).at(places); },
+                layers, surface_of);
+}
+
+LayerSum sum_energies(DeviceProfile& profile, const std::vector<Layer>& layers,
+                      const std::map<std::string, std::string>& surface_of) {
+  return sum_by([&](const std::string& key,
+                    const std::vector<Channels>& places) { return profile.energies(key, places); },
+                layers, surface_of);
+}
+
+}  // namespace ampere

@@ -1,0 +1,32 @@
+// Adding up layers: means, and variances by the joint posterior of layers that share a surface.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "layers/parse.h"
+#include "model/device_profile.h"
+
+namespace ampere {
+
+// Layer::key() to the key of the surface that stands for it.
+std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans);
+
+struct LayerSum {
+  double mean = 0;
+  double variance = 0;
+  std::vector<double> layer_mean;  // one per layer
+  std::vector<double> layer_deviation;
+};
+
+// `surface_of` maps Layer::key() to the surface's key. Layers of one surface err together, so their
+// covariances count; so do layers of the same channels whose kinds begin with the same op. Other surfaces are
+// independent.
+LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
+                    const std::map<std::string, std::string>& surface_of, Quantity quantity);
+// The same of DeviceProfile::energies(), which may be told by time and power.
+LayerSum sum_energies(DeviceProfile& profile, const std::vector<Layer>& layers,
+                      const std::map<std::string, std::string>& surface_of);
+
+}  // namespace ampere

@@ -1,0 +1,226 @@
+#include "model/surface_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "gp/gp_data.h"
+#include "model/nnls.h"
+
+namespace ampere {
+namespace {
+
+// A surface always has bends that a handful of points cannot show. The process never believes less
+// than this relative deviation between points, however well the physical mean fits them.
+constexpr double kLeastSignal = 0.02;
+
+// Roughness that points without any error of their own still have around a smooth surface.
+constexpr double kRoughness = 0.01;
+
+// By how much a mean with one coefficient more must raise the log likelihood.
+constexpr double kWorthACoefficient = 1;
+
+// Points that scattered more count less.
+void weigh_noise(const std::vector<Observation>& observations, GpData& data) {
+  data.noise_weights.resize(data.y.size());
+  for (Eigen::Index i = 0; i < data.y.size(); ++i) {
+    const double error = std::min(observations[static_cast<std::size_t>(i)].error, 0.3);
+    data.noise_weights(i) = 1 + error * error / (kRoughness * kRoughness);
+  }
+}
+
+void bound_signal(const GpData& data, GpOptions& gp) {
+  const double spread = typical_spread(data);  // what the bounds are relative to
+  gp.signal_bounds.lower = std::max(gp.signal_bounds.lower, kLeastSignal / spread);
+  gp.signal_bounds.upper = std::max(gp.signal_bounds.upper, 10 * gp.signal_bounds.lower);
+}
+
+}  // namespace
+
+double caution(const Gp& gp) {
+  constexpr Eigen::Index kEnough = 6;
+  if (gp.size() < kEnough) return 1;
+  return std::clamp(gp.leave_one_out().squaredNorm() / static_cast<double>(gp.size()), 1.0, 16.0);
+}
+
+SurfaceOptions default_surface_options() {
+  SurfaceOptions options;
+  // Costs step from one channel number to the next, as kernels and their blocks do (docs/accuracy.md).
+  options.gp.kernel = KernelType::kMatern12;
+  options.gp.restarts = 3;
+  options.gp.subtract_mean = true;
+  // With a dozen points the likelihood alone cannot tell noise from wiggles; measurements have told
+  // us how noisy they are, and surfaces bend over a good part of their range.
+  options.gp.length_prior = LogPrior{0.7, 0.7};
+  return options;
+}
+
+SurfaceOptions paper_surface_options() {
+  SurfaceOptions options;
+  options.logarithmic = false;
+  options.physical_mean = false;
+  options.gp.restarts = 5;
+  return options;
+}
+
+SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surface, const CostPolynomial& cost,
+                           const SurfaceOptions& options)
+    : observations_(std::move(observations)), surface_(surface), cost_(cost), options_(options) {
+  if (observations_.empty()) throw bad_input("a surface needs at least one measured point");
+  for (const Observation& o : observations_) {
+    if (!std::isfinite(o.value) || (options_.logarithmic && o.value <= 0)) {
+      throw bad_input("a surface point has a value that is not positive");
+    }
+  }
+  mean_ = fit_mean(false);
+  gp_ = fit_process(mean_);
+  if (options_.physical_mean && options_.block > 1) {
+    const Mean in_blocks = fit_mean(true);
+    if (in_blocks.per_block_flop > 0) {
+      std::shared_ptr<Gp> gp = fit_process(in_blocks);
+      if (gp->log_marginal_likelihood() > gp_->log_marginal_likelihood() + kWorthACoefficient) {
+        mean_ = in_blocks;
+        gp_ = std::move(gp);
+      }
+    }
+  }
+  caution_ = caution(*gp_);
+  for (const Observation& o : observations_) know(o);
+}
+
+std::shared_ptr<Gp> SurfaceModel::fit_process(const Mean& mean) const {
+  const auto n = static_cast<Eigen::Index>(observations_.size());
+  GpData data;
+  data.x.resize(n, dimensions());
+  data.y.resize(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const Observation& o = observations_[static_cast<std::size_t>(i)];
+    double x[2];
+    locate(o.channels, x);
+    for (int d = 0; d < dimensions(); ++d) data.x(i, d) = x[d];
+    const double expected = physical(mean, o.channels);
+    data.y(i) = options_.logarithmic ? std::log(o.value / expected) : o.value - expected;
+  }
+  GpOptions gp = options_.gp;
+  if (options_.logarithmic) {
+    weigh_noise(observations_, data);
+    bound_signal(data, gp);
+  }
+  return std::make_shared<Gp>(Gp::fit(std::move(data), gp));
+}
+
+void SurfaceModel::know(const Observation& observation) { known_[observation.channels] = observation; }
+
+SurfaceModel::Mean SurfaceModel::fit_mean(bool blocks) const {
+  if (!options_.physical_mean) return {};
+  const auto n = static_cast<Eigen::Index>(observations_.size());
+  Eigen::MatrixXd terms(n, blocks ? 4 : 3);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const Observation& o = observations_[static_cast<std::size_t>(i)];
+    // Divided by the value: relative errors count, as everywhere.
+    terms(i, 0) = 1 / o.value;
+    terms(i, 1) = cost_.flops(o.channels) / o.value;
+    terms(i, 2) = cost_.bytes(o.channels) / o.value;
+    if (blocks) terms(i, 3) = cost_.flops(whole_blocks(o.channels)) / o.value;
+  }
+  const Eigen::VectorXd scale = terms.colwise().norm().cwiseMax(1e-300).transpose();
+  const Eigen::VectorXd k =
+      nonnegative_least_squares(terms * scale.cwiseInverse().asDiagonal(), Eigen::VectorXd::Ones(n))
+          .cwiseQuotient(scale);
+  return {k(0), k(1), k(2), blocks ? k(3) : 0};
+}
+
+Channels SurfaceModel::whole_blocks(Channels c) const {
+  const auto up = [this](std::int64_t v) {
+    return (v + options_.block - 1) / options_.block * options_.block;
+  };
+  if (surface_ != Surface::kOut && surface_ != Surface::kPoint) c.in = up(c.in);
+  if (surface_ != Surface::kIn && surface_ != Surface::kPoint) c.out = up(c.out);
+  return c;
+}
+
+double SurfaceModel::physical(const Mean& mean, Channels c) const {
+  if (!options_.physical_mean) return options_.logarithmic ? 1 : 0;
+  double value = mean.fixed + mean.per_flop * cost_.flops(c) + mean.per_byte * cost_.bytes(c);
+  if (mean.per_block_flop > 0) value += mean.per_block_flop * cost_.flops(whole_blocks(c));
+  return value;
+}
+
+void SurfaceModel::locate(Channels c, double* x) const {
+  auto place = [&](std::int64_t v) {
+    return options_.logarithmic ? std::log(static_cast<double>(v)) : static_cast<double>(v);
+  };
+  switch (surface_) {
+    case Surface::kOut:
+      x[0] = place(c.out);
+      break;
+    case Surface::kInOut:
+      x[0] = place(c.in);
+      x[1] = place(c.out);
+      break;
+    default:
+      x[0] = place(c.in);
+  }
+}
+
+Eigen::MatrixXd SurfaceModel::locate(const std::vector<Channels>& places) const {
+  Eigen::MatrixXd x(static_cast<Eigen::Index>(places.size()), dimensions());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    double at[2];
+    locate(places[i], at);
+    for (int d = 0; d < dimensions(); ++d) x(static_cast<Eigen::Index>(i), d) = at[d];
+  }
+  return x;
+}
+
+double SurfaceModel::mean_at(Channels channels) const {
+  double x[2];
+  locate(channels, x);
+  const double g = gp_->mean_at(x);
+  return options_.logarithmic ? physical(channels) * std::exp(g) : physical(channels) + g;
+}
+
+SurfacePrediction SurfaceModel::at(const std::vector<Channels>& places) const {
+  const GpJointPrediction joint = gp_->joint(locate(places));
+  const auto n = static_cast<Eigen::Index>(places.size());
+  SurfacePrediction out{Eigen::VectorXd(n), joint.covariance};
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double base = physical(places[static_cast<std::size_t>(i)]);
+    out.mean(i) = options_.logarithmic ? base * std::exp(joint.mean(i)) : base + joint.mean(i);
+  }
+  if (!options_.logarithmic) return out;
+  Eigen::MatrixXd log_covariance = joint.covariance;
+  const double roughness = gp_->hyperparameters().noise_sd;
+  log_covariance.diagonal().array() += roughness * roughness;
+  log_covariance *= caution_;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const auto seen = known_.find(places[static_cast<std::size_t>(i)]);
+    if (seen == known_.end()) continue;
+    const double error = std::max(seen->second.error, seen->second.repeatability);
+    if (error * error > log_covariance(i, i)) continue;
+    out.mean(i) = seen->second.value;
+    log_covariance.row(i).setZero();
+    log_covariance.col(i).setZero();
+    log_covariance(i, i) = error * error;
+  }
+  // Log-normal values: Cov = m_i m_j (exp(c_ij) - 1), with the median as m. The mean of a log-normal
+  // would exceed it by half the variance, which only says how little is known; bounded so that a
+  // place far from every point stays a number.
+  out.covariance =
+      out.mean.asDiagonal() * log_covariance.array().cwiseMin(4.0).exp().matrix() * out.mean.asDiagonal();
+  out.covariance -= out.mean * out.mean.transpose();
+  return out;
+}
+
+Eigen::VectorXd SurfaceModel::relative_deviation(const std::vector<Channels>& places) const {
+  const GpPrediction p = gp_->predict(locate(places));
+  if (options_.logarithmic) return p.variance.cwiseMax(0).cwiseSqrt();
+  Eigen::VectorXd out(p.mean.size());
+  for (Eigen::Index i = 0; i < out.size(); ++i) {
+    const double mean = physical(places[static_cast<std::size_t>(i)]) + p.mean(i);
+    out(i) = std::sqrt(std::max(0.0, p.variance(i))) / std::max(std::abs(mean), 1e-300);
+  }
+  return out;
+}
+
+}  // namespace ampere

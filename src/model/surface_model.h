@@ -1,0 +1,97 @@
+// One regression per layer kind and quantity: what a layer costs as a function of its channels.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gp/gp.h"
+#include "layers/layer_kind.h"
+#include "model/cost_polynomial.h"
+
+namespace ampere {
+
+// One value seen at one place of the surface.
+struct Observation {
+  Channels channels;
+  double value;         // joules or seconds per iteration
+  double error = 0.01;  // relative standard error of the value
+  // How well the value would come again on another day, relative: what is known of this very place, as
+  // against what its neighbours say.
+  double repeatability = 0.03;
+};
+
+// How to regress. The default is `split`'s; paper_surface_options() is the published method.
+struct SurfaceOptions {
+  // Logarithm of the value over logarithms of the channels: errors are relative, and so are ours.
+  bool logarithmic = true;
+  // Mean a + b * FLOPs + c * bytes with a, b, c not negative; the process learns what it misses.
+  // Without it the mean is constant.
+  bool physical_mean = true;
+  // Kernels work in blocks of channels, so that 17 may cost what 32 do. Where the likelihood of a surface's
+  // points gains by it, the mean also counts the FLOPs of channels rounded up to whole blocks. 1: never.
+  std::int64_t block = 16;
+  GpOptions gp;
+};
+SurfaceOptions default_surface_options();
+SurfaceOptions paper_surface_options();
+
+// Means and covariances of the values at several distinct places, in joules or seconds.
+struct SurfacePrediction {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd covariance;
+};
+
+// By how much variances of a fitted process must grow so that they hold what its own points show when each is
+// predicted by the others; 1 where they do.
+double caution(const Gp& gp);
+
+class SurfaceModel {
+ public:
+  // One observation is enough. `cost` is that of the kind.
+  SurfaceModel(std::vector<Observation> observations, Surface surface, const CostPolynomial& cost,
+               const SurfaceOptions& options);
+
+  // A value that was measured after the fit, for this place alone.
+  void know(const Observation& observation);
+
+  // What the process expects at one place; allocates nothing.
+  double mean_at(Channels channels) const;
+  // Where a place itself was measured better than the process can tell it, the measurement counts: kernels
+  // differ from one channel number to the next in ways that no smooth surface shows. What the process calls
+  // noise is for the most part that, so it is part of every other variance.
+  SurfacePrediction at(const std::vector<Channels>& places) const;
+  // Standard deviation over mean at each place.
+  Eigen::VectorXd relative_deviation(const std::vector<Channels>& places) const;
+
+  const std::vector<Observation>& observations() const { return observations_; }
+  const Gp& gp() const { return *gp_; }
+
+ private:
+  int dimensions() const { return surface_ == Surface::kInOut ? 2 : 1; }
+  // What the process is added to, or multiplied by.
+  struct Mean {
+    double fixed = 1, per_flop = 0, per_byte = 0, per_block_flop = 0;
+  };
+  Mean fit_mean(bool blocks) const;
+  std::shared_ptr<Gp> fit_process(const Mean& mean) const;
+  double physical(const Mean& mean, Channels c) const;
+  double physical(Channels c) const { return physical(mean_, c); }
+  // Channels that vary, rounded up.
+  Channels whole_blocks(Channels c) const;
+  // The process's input; at most two numbers.
+  void locate(Channels c, double* x) const;
+  Eigen::MatrixXd locate(const std::vector<Channels>& places) const;
+
+  std::vector<Observation> observations_;
+  Surface surface_;
+  CostPolynomial cost_;
+  SurfaceOptions options_;
+  std::map<Channels, Observation> known_;
+  Mean mean_;
+  double caution_ = 1;  // factor on the process's variances
+  std::shared_ptr<Gp> gp_;
+};
+
+}  // namespace ampere

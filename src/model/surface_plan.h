@@ -1,0 +1,48 @@
+// What has to be measured before a network can be estimated: one surface per kind of layer.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "layers/parse.h"
+#include "measure/request.h"
+#include "variants/variant.h"
+
+namespace ampere {
+
+// Another surface whose estimate is subtracted from what is measured here (equations 1 and 2).
+struct Neighbour {
+  std::string key;
+  std::function<Channels(Channels)> channels;  // where on the neighbour's surface
+};
+
+struct SurfacePlan {
+  std::string key;  // in the store: "split/hidden/conv3x3p1-relu@14x14b10"
+  std::string
+      layer_key;  // Layer::key() of the layers it stands for; neighbours made for others have their own
+  LayerRole role;
+  LayerKind kind;
+  Domain domain;
+  std::function<Variant(Channels)> variant;
+  Phase phase = Phase::kIteration;  // the part of an iteration that is measured
+  std::vector<Neighbour> subtract;
+  bool less_empty = false;  // what an empty iteration costs is taken off
+};
+
+// `split`: one probe per kind. The empty iteration is measured besides (kEmptyKey).
+std::vector<SurfacePlan> split_plans(const std::vector<Layer>& layers);
+inline constexpr const char* kEmptyKey = "split/empty";
+
+// `neuralpower`: forward, backward and update of one-layer networks, each repeated by itself. A layer has up
+// to three surfaces; their layer_key says which stage: "forward/hidden/conv...".
+std::vector<SurfacePlan> neuralpower_plans(const std::vector<Layer>& layers);
+inline constexpr Phase kStages[] = {Phase::kForward, Phase::kBackward, Phase::kUpdate};
+
+// `paper`: 1-, 2- and 3-layer networks, those that others subtract first.
+std::vector<SurfacePlan> paper_plans(const std::vector<Layer>& layers);
+
+// `paper-replay`: the same networks, but captured and replayed, for networks that will be trained so.
+std::vector<SurfacePlan> paper_replay_plans(const std::vector<Layer>& layers);
+
+}  // namespace ampere

@@ -1,0 +1,131 @@
+#include "profile/probe.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "base/error.h"
+
+namespace ampere {
+namespace {
+
+// One layer at its own channels, as often as the network has it.
+struct Place {
+  const SurfacePlan* plan;
+  Channels channels;
+  int count = 0;
+  double energy_j = 0;   // of all of them, as the surface tells it
+  double unknown_j = 0;  // standard deviation of that; everything where there is no surface yet
+  bool unprofiled = false;
+};
+
+bool measured_at(DeviceProfile& profile, const std::string& stored, Channels channels, bool energy) {
+  const auto& points = profile.points(stored);
+  return std::any_of(points.begin(), points.end(), [&](const StoredPoint& p) {
+    return p.channels == channels && (!energy || p.measurement.energy_j);
+  });
+}
+
+bool known(DeviceProfile& profile, const Place& place, bool energy) {
+  const std::string& key = place.plan->key;
+  return measured_at(profile, key, place.channels, energy) ||
+         measured_at(profile, probe_key(key, Probes::kTimes), place.channels, energy) ||
+         measured_at(profile, probe_key(key, Probes::kEnergies), place.channels, energy);
+}
+
+bool has_energy(DeviceProfile& profile, const std::string& key) {
+  for (const std::string& stored : {key, probe_key(key, Probes::kEnergies)}) {
+    for (const StoredPoint& p : profile.points(stored)) {
+      if (p.measurement.energy_j) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Place> places_of(DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
+                             const std::vector<Layer>& layers) {
+  std::map<std::string, const SurfacePlan*> by_layer;
+  for (const SurfacePlan& p : plans) by_layer[p.layer_key] = &p;
+  std::map<std::pair<std::string, Channels>, Place> places;
+  for (const Layer& layer : layers) {
+    const SurfacePlan* plan = by_layer.at(layer.key());
+    Place& place = places.try_emplace({plan->key, layer.channels}, Place{plan, layer.channels}).first->second;
+    ++place.count;
+  }
+  std::vector<Place> out;
+  for (auto& [key, place] : places) {
+    if (!has_energy(profile, place.plan->key)) {
+      place.unprofiled = true;
+    } else {
+      const SurfacePrediction p = profile.energies(place.plan->key, {place.channels});
+      place.energy_j = place.count * p.mean(0);
+      place.unknown_j = place.count * std::sqrt(std::max(0.0, p.covariance(0, 0)));
+    }
+    out.push_back(place);
+  }
+  return out;
+}
+
+// On one clock energy comes with time and costs no more.
+MeasureRequest quick(MeasureRequest request) {
+  request.window_s = 0.02;
+  request.warm_up_s = 0.02;
+  request.budget_s = 0.1;
+  request.min_windows = 3;
+  return request;
+}
+
+}  // namespace
+
+ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& layers, const Measure& measure,
+                          const ProbeOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<SurfacePlan> plans = split_plans(layers);
+  profile.add_plans(plans);
+  if (profile.points(kEmptyKey).empty()) {
+    const MeasureRequest request = request_for(empty_iteration(), 1, options.how);
+    profile.add_point({kEmptyKey, {0, 0}, provenance(request), measure_as_asked(measure, request), ""});
+  }
+  ProbeSummary summary;
+  std::vector<Place> places = places_of(profile, plans, layers);
+  summary.layers = static_cast<int>(places.size());
+  double total_j = 0;
+  for (const Place& p : places) total_j += p.energy_j;
+
+  const double matters = options.energy ? options.energy_matters : options.matters;
+  std::vector<Place> wanted;
+  for (const Place& p : places) {
+    if (known(profile, p, options.energy || p.unprofiled)) {
+      ++summary.known;
+    } else if (p.unprofiled || p.unknown_j > matters * total_j) {
+      wanted.push_back(p);
+    }
+  }
+  std::sort(wanted.begin(), wanted.end(), [](const Place& a, const Place& b) {
+    return std::make_pair(a.unprofiled, a.unknown_j) > std::make_pair(b.unprofiled, b.unknown_j);
+  });
+  int done = 0;
+  for (const Place& p : wanted) {
+    if (options.enough && options.enough()) break;
+    const bool energy = options.energy || p.unprofiled;
+    MeasureRequest request = request_for(p.plan->variant(p.channels), p.plan->kind.batch, options.how);
+    if (!options.sparse_energy && !energy) {
+      request = quick(std::move(request));
+    } else if (!energy) {
+      request = without_energy(std::move(request));
+    }
+    try {
+      const Measurement m = measure_as_asked(measure, request);
+      const Probes kind = energy ? Probes::kEnergies : Probes::kTimes;
+      profile.add_point({probe_key(p.plan->key, kind), p.channels, provenance(request), m, ""});
+      ++summary.measured;
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::kOutOfMemory || p.unprofiled) throw;
+    }
+    if (options.progress) options.progress(++done, static_cast<int>(wanted.size()));
+  }
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return summary;
+}
+
+}  // namespace ampere

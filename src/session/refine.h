@@ -1,0 +1,24 @@
+// Profiling until one network is known well enough.
+#pragma once
+
+#include "session/profiling.h"
+
+namespace ampere {
+
+struct Refinement {
+  double half_width = 0;  // of the 95% interval of the energy, over the energy
+  bool reached = false;
+  int measured = 0;  // layers, in this run
+  double seconds = 0;
+};
+
+// Few points to start with: what the network needs beyond them is measured at its own channels.
+ProfilingOptions sparser(ProfilingOptions options);
+
+// Measures layers of the network at their own channels, those that matter most first, times before energies,
+// until its energy is known to `target` at 95% or there is nothing left to measure.
+Refinement refine(const Session& session, DeviceProfile& profile, const LoadedModel& model,
+                  const TrainingSetup& setup, const ProfilingOptions& options, double target,
+                  const OnStep& on_step);
+
+}  // namespace ampere

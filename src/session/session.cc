@@ -1,0 +1,127 @@
+#include "session/session.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace ampere {
+
+Measure Session::measure() const {
+  return [client = worker.get()](const MeasureRequest& request) { return client->measure(request); };
+}
+
+MeasureMode Session::profiling_mode() const {
+  return device.value("type", "cpu") == "cuda" ? MeasureMode::kReplay : MeasureMode::kEager;
+}
+
+Json fingerprint_of(const Json& device, const std::string& meter) {
+  Json f = Json::object();
+  for (const char* key : {"name", "type", "cores", "driver", "framework", "blas", "allocator"}) {
+    if (device.contains(key)) f[key] = device[key];
+  }
+  f["meter"] = meter;
+  return f;
+}
+
+WorkerOptions worker_options(const std::string& command) {
+  WorkerOptions w;
+  w.command = command;
+  if (const char* record = std::getenv("AMPERE_RECORD")) w.record = record;
+  const char* text = std::getenv("AMPERE_WORKER_TIMEOUT");
+  if (!text || !*text) return w;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (*end != '\0' || !(seconds > 0)) {
+    throw bad_input(std::string("AMPERE_WORKER_TIMEOUT must be a number of seconds above 0, found \"") +
+                    text + "\"");
+  }
+  w.hello_seconds = w.reply_seconds = w.measure_margin = w.trace_seconds = seconds;
+  return w;
+}
+
+Session open_worker(const SessionOptions& options) {
+  Session s;
+  s.worker = std::make_unique<WorkerClient>(worker_options(options.worker));
+  const Json found = s.worker->detect();
+  read_answer(*s.worker, [&] {
+    JsonReader r(found, "detect");
+    s.device = r.object("device");
+    s.meter = options.meter.empty() ? r.text("default_meter", "") : options.meter;
+    s.unit = JsonReader(s.device, "device").text("unit", "");
+  });
+  if (s.meter.empty())
+    throw Error(ErrorKind::kNoMeter, "the worker has no usable energy meter; see: ampere detect");
+  s.fingerprint = fingerprint_of(s.device, s.meter);
+  return s;
+}
+
+namespace {
+
+constexpr const char* kUnits = "units";
+
+std::vector<std::string> known_units(const Session& session) {
+  std::vector<std::string> units;
+  const auto stored = session.store->fact(session.device_id, "", kUnits);
+  if (!stored || !stored->is_array()) return units;
+  for (const Json& unit : *stored) {
+    if (unit.is_string()) units.push_back(unit.get<std::string>());
+  }
+  return units;
+}
+
+void note_other_units(Session& session) {
+  if (session.unit.empty()) return;
+  for (const std::string& unit : known_units(session)) {
+    if (unit == session.unit) continue;
+    session.notes.push_back("some of this profile was measured on another card of this name (" + unit +
+                            "); such cards can differ by several percent in energy. For a profile of this "
+                            "one (" +
+                            session.unit + ") use another --store");
+    return;
+  }
+}
+
+}  // namespace
+
+void remember_unit(const Session& session) {
+  std::vector<std::string> units = known_units(session);
+  if (session.unit.empty() || std::find(units.begin(), units.end(), session.unit) != units.end()) return;
+  units.push_back(session.unit);
+  session.store->put_fact(session.device_id, "", kUnits, units);
+}
+
+Session open_session(const SessionOptions& options) {
+  auto store = std::make_unique<Store>(options.store);
+  Session s = open_worker(options);
+  s.store = std::move(store);
+  s.device_id = s.store->add_device(s.fingerprint);
+  note_other_units(s);
+  return s;
+}
+
+std::optional<StoredDevice> latest_device(const Store& store) {
+  for (const StoredDevice& d : store.devices()) {
+    if (!store.surfaces(d.id).empty()) return d;
+  }
+  return std::nullopt;
+}
+
+StoredDevice choose_device(const Store& store, const std::string& id) {
+  if (id.empty()) {
+    if (auto latest = latest_device(store)) return *latest;
+    throw Error(ErrorKind::kNotProfiled,
+                store.path() + ": no device was profiled yet; run: ampere profile MODEL --batch N");
+  }
+  for (const StoredDevice& d : store.devices()) {
+    if (d.id.rfind(id, 0) == 0) return d;
+  }
+  throw bad_input("no device in " + store.path() + " has the id " + id + "; see: ampere store list");
+}
+
+Json json_header(const Json& fingerprint, bool modelled) {
+  return {{"schema_version", kOutputSchemaVersion},
+          {"device", fingerprint},
+          {"meter", fingerprint.value("meter", "")},
+          {"modelled", modelled}};
+}
+
+}  // namespace ampere
