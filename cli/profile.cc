@@ -85,9 +85,9 @@ void print_text(const MethodProfile& p) {
   }
 }
 
-Json profile_header(const Options& o, const Session& session, DeviceProfile& profile,
+Json profile_header(const Options& o, const Session& session, const DeviceProfile& profile,
                     const LoadedModel& model) {
-  Json out = json_header(session.fingerprint, profile.modelled());
+  Json out = json_header(session.fingerprint, is_modelled(profile, model, setup_of(o.model), o.methods));
   out["model"] = model.network.name();
   out["batch"] = o.model.batch;
   out["recipe"] = o.model.recipe.word();

@@ -1,9 +1,12 @@
 // ampere store: what was measured so far.
 #include <fmt/core.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "common.h"
+#include "store/exchange.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -41,8 +44,12 @@ void run_show(const CommonOptions& o) {
   Json rows = Json::array();
   Table table{{"recipe", "surface", "points"}, {}, {false, false, true}, 1};
   for (const SurfaceCount& s : store.surfaces(device.id)) {
-    table.rows.push_back({s.recipe, s.surface, std::to_string(s.points)});
-    rows.push_back({{"recipe", s.recipe}, {"surface", s.surface}, {"points", s.points}});
+    table.rows.push_back({s.recipe, s.surface.name, std::to_string(s.points)});
+    rows.push_back({{"recipe", s.recipe},
+                    {"surface", s.surface.name},
+                    {"purpose", to_word(s.surface.purpose)},
+                    {"method", s.surface.method},
+                    {"points", s.points}});
   }
   if (o.json)
     print_json({{"schema_version", kOutputSchemaVersion},
@@ -51,6 +58,60 @@ void run_show(const CommonOptions& o) {
                 {"surfaces", rows}});
   else
     print(table);
+}
+
+struct ExchangeOptions {
+  CommonOptions common;
+  std::string file;
+};
+
+void print_summary(const ExchangeOptions& o, const ImportSummary& s) {
+  if (o.common.json) {
+    print_json({{"schema_version", kOutputSchemaVersion},
+                {"store", o.common.store},
+                {"from", o.file},
+                {"devices_added", s.devices},
+                {"points_added", s.points},
+                {"points_known", s.points_known},
+                {"facts_added", s.facts}});
+    return;
+  }
+  fmt::print("{} points added, {} were there already; {} new devices; kept in {}\n", s.points, s.points_known,
+             s.devices, o.common.store);
+}
+
+void run_export(const ExchangeOptions& o) {
+  if (!o.file.empty()) require_writable(o.file);
+  const Store store(o.common.store);
+  const std::string device = o.common.device.empty() ? "" : choose_device(store, o.common.device).id;
+  const std::string text = export_store(store, device, "ampere " AMPERE_VERSION).dump(1) + "\n";
+  if (o.file.empty())
+    std::fputs(text.c_str(), stdout);
+  else
+    write_file(o.file, text);
+}
+
+void run_import(const ExchangeOptions& o) {
+  const Json exported = read_json_file(o.file);
+  std::string by, at;
+  try {
+    const JsonReader r(exported, "profiles");
+    by = r.text("exported_by", "");
+    at = r.text("exported_at", "");
+    Store store(o.common.store);
+    print_summary(o, import_store(store, exported, fmt::format("{}, exported {} by {}", o.file, at, by)));
+  } catch (const Error& e) {
+    throw Error(e.kind(), o.file + ": " + e.what());
+  }
+}
+
+void run_merge(const ExchangeOptions& o) {
+  if (!std::filesystem::exists(o.file)) throw bad_input(o.file + ": there is no such store");
+  if (std::filesystem::exists(o.common.store) && std::filesystem::equivalent(o.file, o.common.store))
+    throw bad_input(o.file + ": that is the store itself");
+  const Store other(o.file);
+  Store store(o.common.store);
+  print_summary(o, merge_store(store, other));
 }
 
 }  // namespace
@@ -66,8 +127,25 @@ void add_store(CLI::App& app) {
     add_output_options(*sub, *options);
     sub->callback([options, run] { run(*options); });
   };
+  auto exchange = [&](const char* name, const char* help, const char* file, bool required,
+                      void (*run)(const ExchangeOptions&)) {
+    auto options = std::make_shared<ExchangeOptions>();
+    CLI::App* sub = verb->add_subcommand(name, help);
+    CLI::Option* path =
+        sub->add_option(required ? file : "-o,--output", options->file,
+                        required ? "What to bring in" : "The file to write; standard output unless given");
+    if (required) path->required();
+    if (!required) add_device_option(*sub, options->common);
+    add_store_options(*sub, options->common);
+    add_output_options(*sub, options->common);
+    sub->callback([options, run] { run(*options); });
+  };
   add("list", "Devices, and how much is known of each", false, run_list);
   add("show", "Surfaces of one device", true, run_show);
+  exchange("export", "Profiles as JSON, for other people and machines", "", false, run_export);
+  exchange("import", "Add profiles that store export wrote; each point keeps where it came from", "FILE",
+           true, run_import);
+  exchange("merge", "Add what another store has", "STORE", true, run_merge);
 }
 
 }  // namespace ampere

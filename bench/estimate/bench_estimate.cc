@@ -65,17 +65,19 @@ void estimate_network_of_layers(benchmark::State& state) {
   std::vector<Layer> layers(f.layers().begin(), f.layers().begin() + state.range(0));
   const Method& method = find_method("split");
   for (auto _ : state)
-    benchmark::DoNotOptimize(method.estimate(f.profile(), layers, "any", MeasureMode::kEager));
+    benchmark::DoNotOptimize(
+        method.estimate(models_for(f.profile(), method, layers), layers, "any", MeasureMode::kEager));
   state.counters["layers"] = static_cast<double>(layers.size());
 }
 BENCHMARK(estimate_network_of_layers)->Arg(10)->Arg(50)->Unit(benchmark::kMillisecond);
 
 void mean_look_ups(benchmark::State& state) {
   Fixture& f = fixture();
+  const LayerModels known = models_for(f.profile(), find_method(kSplit), f.layers());
   std::vector<const SurfaceModel*> models;
   std::vector<Channels> places;
   for (const Layer& layer : f.layers()) {
-    models.push_back(&f.profile().model("split/" + layer.key(), Quantity::kEnergy));
+    models.push_back(&known.model(layer_surface(kSplit, layer.role, layer.kind).name, Quantity::kEnergy));
     places.push_back(layer.channels);
   }
   for (auto _ : state) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "layers/parse.h"
-#include "model/device_profile.h"
+#include "model/layer_models.h"
 
 namespace ampere {
 
@@ -67,9 +67,11 @@ struct Method {
   bool tells_eager;   // which training it can tell the cost of: issued by the host step by step,
   bool tells_replay;  // or captured once and replayed
   std::vector<SurfacePlan> (*plans)(const std::vector<Layer>& layers);
-  // All surfaces of plans() must have points in the profile. `family` as family_of() tells it.
+  // The plan of a surface that a store holds (surface_plan.h).
+  SurfacePlan (*plan_of)(const StoredSurface& surface);
+  // All surfaces of plans() must have points in the models' profile. `family` as family_of() tells it.
   // `mode`: how the network will be trained, eagerly or by replaying captured steps.
-  Estimate (*estimate)(DeviceProfile& profile, const std::vector<Layer>& layers, const std::string& family,
+  Estimate (*estimate)(const LayerModels& models, const std::vector<Layer>& layers, const std::string& family,
                        MeasureMode mode);
 };
 const std::vector<Method>& methods();
@@ -79,13 +81,18 @@ const Method& find_method(const std::string& name);
 // Throws Error{kBadInput} where the method cannot tell the cost of training in that mode.
 void require_mode(const Method& method, MeasureMode mode);
 
-// Adds the method's plans to the profile and returns the keys of those that nobody has measured yet.
-std::vector<std::string> missing_surfaces(DeviceProfile& profile, const Method& method,
+// What the method knows of these layers.
+LayerModels models_for(const DeviceProfile& profile, const Method& method, const std::vector<Layer>& layers,
+                       Probes probes = Probes::kEnergies);
+// Names of the method's surfaces that nobody has measured yet.
+std::vector<std::string> missing_surfaces(const LayerModels& models, const Method& method,
                                           const std::vector<Layer>& layers);
 
 // The whole way: layers, surfaces, sum, and the composition error learned for this family of networks.
-// Throws Error{kNotProfiled} that lists every missing kind.
-Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
-                          std::int64_t batch, MeasureMode mode = MeasureMode::kEager);
+// A function of what the store holds for the device and recipe, of the network, and of these options; what
+// was estimated before does not matter. Throws Error{kNotProfiled} that lists every missing kind.
+Estimate estimate_network(const DeviceProfile& profile, const Method& method, const Network& network,
+                          std::int64_t batch, MeasureMode mode = MeasureMode::kEager,
+                          Probes probes = Probes::kEnergies);
 
 }  // namespace ampere

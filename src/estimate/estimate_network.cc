@@ -20,11 +20,12 @@ Interval with_composition(const Interval& interval, const CompositionError& erro
 
 }  // namespace
 
-Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
-                          std::int64_t batch, MeasureMode mode) {
+Estimate estimate_network(const DeviceProfile& profile, const Method& method, const Network& network,
+                          std::int64_t batch, MeasureMode mode, Probes probes) {
   require_mode(method, mode);
   const std::vector<Layer> layers = parse_layers(network, batch);
-  const std::vector<std::string> missing = missing_surfaces(profile, method, layers);
+  const LayerModels models = models_for(profile, method, layers, probes);
+  const std::vector<std::string> missing = missing_surfaces(models, method, layers);
   if (!missing.empty()) {
     std::string list;
     for (const std::string& key : missing) list += "\n  " + key;
@@ -32,7 +33,8 @@ Estimate estimate_network(DeviceProfile& profile, const Method& method, const Ne
                 "these kinds of layers were not profiled on this device yet:" + list);
   }
   const std::string family = family_of(network, batch);
-  Estimate e = method.estimate(profile, layers, family, mode);
+  Estimate e = method.estimate(models, layers, family, mode);
+  e.method = method.name;
   if (!method.learns_composition) return e;
   CompositionError energy = composition_of(profile, method.name, family, Part::kEnergy);
   CompositionError time = composition_of(profile, method.name, family, Part::kTime);

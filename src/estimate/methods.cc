@@ -11,16 +11,6 @@ namespace {
 
 constexpr double kZ95 = 1.959963984540054;
 
-// Layers by the surfaces of one stage.
-std::map<std::string, std::string> surface_map_of_stage(const std::vector<SurfacePlan>& plans, Phase stage) {
-  std::map<std::string, std::string> map;
-  const std::string prefix = std::string(to_word(stage)) + "/";
-  for (const SurfacePlan& p : plans) {
-    if (p.phase == stage) map[p.layer_key.substr(prefix.size())] = p.key;
-  }
-  return map;
-}
-
 // Beyond the measured points in any direction, with a little room for rounding.
 bool outside(const std::vector<StoredPoint>& points, Channels c) {
   std::int64_t in_low = INT64_MAX, in_high = 0, out_low = INT64_MAX, out_high = 0;
@@ -33,16 +23,7 @@ bool outside(const std::vector<StoredPoint>& points, Channels c) {
   return c.in < in_low || c.in > in_high || c.out < out_low || c.out > out_high;
 }
 
-bool probed(DeviceProfile& profile, const std::string& key, Channels c) {
-  for (Probes kind : {Probes::kTimes, Probes::kEnergies}) {
-    const auto& points = profile.points(probe_key(key, kind));
-    if (std::any_of(points.begin(), points.end(), [&](const StoredPoint& p) { return p.channels == c; }))
-      return true;
-  }
-  return false;
-}
-
-void add_layers(Estimate& e, DeviceProfile& profile, const std::vector<Layer>& layers,
+void add_layers(Estimate& e, const LayerModels& models, const std::vector<Layer>& layers,
                 const std::map<std::string, std::string>& surface_of, const LayerSum& energy,
                 const LayerSum& time) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -54,15 +35,16 @@ void add_layers(Estimate& e, DeviceProfile& profile, const std::vector<Layer>& l
     l.energy_j = interval_of(energy.layer_mean[i], energy.layer_deviation[i]);
     l.time_s = interval_of(time.layer_mean[i], time.layer_deviation[i]);
     const std::string& key = surface_of.at(layers[i].key());
-    l.extrapolated = outside(profile.points(key), l.channels) && !probed(profile, key, l.channels);
+    l.extrapolated = outside(models.profile().points(key), l.channels) && !models.probed(key, l.channels);
     e.layers.push_back(std::move(l));
   }
 }
 
 // docs/concepts.md: G = sum g, D = sum d, H = h0 + sum h; T from G and H; E = D + P_idle (T - G).
-Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers, const std::string& family,
-                        MeasureMode mode) {
-  SplitParts parts = split_parts(profile, layers);
+Estimate estimate_split(const LayerModels& models, const std::vector<Layer>& layers,
+                        const std::string& family, MeasureMode mode) {
+  const DeviceProfile& profile = models.profile();
+  SplitParts parts = split_parts(models, layers);
   const double sum_j = parts.device_j, sum_s = parts.device_s;
   apply(split_factors(profile, family), parts);
   // Nobody issues what is replayed.
@@ -70,8 +52,7 @@ Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers
   Estimate e;
   e.idle_power_w = profile.idle_power_w().value_or(0);
   const Composed whole = compose(parts, e.idle_power_w);
-  e.method = "split";
-  e.modelled = profile.modelled();
+  e.modelled = models.modelled();
   if (parts.two_clocks) {
     e.host_time_s = parts.host_s;
     e.device_time_s = parts.device_s;
@@ -86,7 +67,7 @@ Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers
   }
   e.energy_j = interval_of(whole.energy_j, std::sqrt(whole.energy_j_variance));
   e.time_s = interval_of(whole.time_s, std::sqrt(whole.time_s_variance));
-  add_layers(e, profile, layers, surface_map(split_plans(layers)), parts.energies, parts.times);
+  add_layers(e, models, layers, surface_map(split_plans(layers)), parts.energies, parts.times);
   if (parts.two_clocks) {
     for (LayerEstimate& layer : e.layers) {
       layer.energy_j = layer.energy_j * (parts.device_j / sum_j);
@@ -97,14 +78,11 @@ Estimate estimate_split(DeviceProfile& profile, const std::vector<Layer>& layers
 }
 
 // NeuralPower's way: forward, backward and update, each measured by itself, added up over layers.
-Estimate estimate_neuralpower(DeviceProfile& profile, const std::vector<Layer>& layers,
+Estimate estimate_neuralpower(const LayerModels& models, const std::vector<Layer>& layers,
                               const std::string& /*family*/, MeasureMode /*mode*/) {
   const std::vector<SurfacePlan> plans = neuralpower_plans(layers);
-  profile.add_plans(plans);
-  const auto surface_of = surface_map(plans);
   Estimate e;
-  e.method = "neuralpower";
-  e.modelled = profile.modelled();
+  e.modelled = models.modelled();
   LayerSum energy, time;
   const auto add = [](LayerSum& sum, const LayerSum& stage, std::size_t i, std::size_t of) {
     sum.layer_mean[i] += stage.layer_mean[of];
@@ -115,18 +93,16 @@ Estimate estimate_neuralpower(DeviceProfile& profile, const std::vector<Layer>& 
     sum->layer_deviation.assign(layers.size(), 0);
   }
   for (Phase phase : kStages) {
+    const auto surface_of = surface_map(plans, phase);
     std::vector<Layer> with;
     std::vector<std::size_t> index;
-    std::map<std::string, std::string> surface;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      const auto found = surface_of.find(std::string(to_word(phase)) + "/" + layers[i].key());
-      if (found == surface_of.end()) continue;  // nothing to update
-      surface[layers[i].key()] = found->second;
+      if (!surface_of.count(layers[i].key())) continue;  // nothing to update
       with.push_back(layers[i]);
       index.push_back(i);
     }
-    const LayerSum joules = sum_layers(profile, with, surface, Quantity::kEnergy);
-    const LayerSum seconds = sum_layers(profile, with, surface, Quantity::kTime);
+    const LayerSum joules = sum_layers(models, with, surface_of, Quantity::kEnergy);
+    const LayerSum seconds = sum_layers(models, with, surface_of, Quantity::kTime);
     for (std::size_t k = 0; k < with.size(); ++k) {
       add(energy, joules, index[k], k);
       add(time, seconds, index[k], k);
@@ -138,42 +114,37 @@ Estimate estimate_neuralpower(DeviceProfile& profile, const std::vector<Layer>& 
   }
   e.energy_j = interval_of(energy.mean, std::sqrt(energy.variance));
   e.time_s = interval_of(time.mean, std::sqrt(time.variance));
-  add_layers(e, profile, layers, surface_map_of_stage(plans, Phase::kForward), energy, time);
+  add_layers(e, models, layers, surface_map(plans, Phase::kForward), energy, time);
   return e;
 }
 
 // Equation 4 of the paper.
-Estimate sum_as_published(DeviceProfile& profile, const std::vector<Layer>& layers,
+Estimate sum_as_published(const LayerModels& models, const std::vector<Layer>& layers,
                           const std::vector<SurfacePlan>& plans) {
-  profile.add_plans(plans);
   std::map<std::string, std::string> surface_of = surface_map(plans);
   for (const Layer& layer : layers) {
     // A network of one layer is an output layer to the paper.
     if (layer.role == LayerRole::kOnly)
       surface_of[layer.key()] = surface_of.at("output/" + layer.kind.word());
   }
-  const LayerSum energy = sum_layers(profile, layers, surface_of, Quantity::kEnergy);
-  const LayerSum time = sum_layers(profile, layers, surface_of, Quantity::kTime);
+  const LayerSum energy = sum_layers(models, layers, surface_of, Quantity::kEnergy);
+  const LayerSum time = sum_layers(models, layers, surface_of, Quantity::kTime);
   Estimate e;
-  e.modelled = profile.modelled();
+  e.modelled = models.modelled();
   e.energy_j = interval_of(energy.mean, std::sqrt(energy.variance));
   e.time_s = interval_of(time.mean, std::sqrt(time.variance));
-  add_layers(e, profile, layers, surface_of, energy, time);
+  add_layers(e, models, layers, surface_of, energy, time);
   return e;
 }
 
-Estimate estimate_paper(DeviceProfile& profile, const std::vector<Layer>& layers,
+Estimate estimate_paper(const LayerModels& models, const std::vector<Layer>& layers,
                         const std::string& /*family*/, MeasureMode /*mode*/) {
-  Estimate e = sum_as_published(profile, layers, paper_plans(layers));
-  e.method = "paper";
-  return e;
+  return sum_as_published(models, layers, paper_plans(layers));
 }
 
-Estimate estimate_paper_replay(DeviceProfile& profile, const std::vector<Layer>& layers,
+Estimate estimate_paper_replay(const LayerModels& models, const std::vector<Layer>& layers,
                                const std::string& /*family*/, MeasureMode /*mode*/) {
-  Estimate e = sum_as_published(profile, layers, paper_replay_plans(layers));
-  e.method = "paper-replay";
-  return e;
+  return sum_as_published(models, layers, paper_replay_plans(layers));
 }
 
 }  // namespace
@@ -201,14 +172,14 @@ const char* to_word(Regime regime) {
 
 const std::vector<Method>& methods() {
   static const std::vector<Method> table = {
-      {"split", "one-layer probes, device and host times added up apart (the default)", true, false, true,
-       true, split_plans, estimate_split},
+      {kSplit, "one-layer probes, device and host times added up apart (the default)", true, false, true,
+       true, split_plans, split_plan_of, estimate_split},
       {"paper", "the published method: 1-, 2- and 3-layer networks, subtraction, sums", false, true, true,
-       false, paper_plans, estimate_paper},
+       false, paper_plans, paper_plan_of, estimate_paper},
       {"paper-replay", "the same with its networks replayed, for training with --mode replay", false, true,
-       false, true, paper_replay_plans, estimate_paper_replay},
+       false, true, paper_replay_plans, paper_plan_of, estimate_paper_replay},
       {"neuralpower", "forward, backward and update of each layer measured apart, then added up", false,
-       false, true, false, neuralpower_plans, estimate_neuralpower},
+       false, true, false, neuralpower_plans, neuralpower_plan_of, estimate_neuralpower},
   };
   return table;
 }
@@ -229,13 +200,16 @@ void require_mode(const Method& method, MeasureMode mode) {
                   " tells the cost of " + (replay ? "eager" : "replayed") + " training only");
 }
 
-std::vector<std::string> missing_surfaces(DeviceProfile& profile, const Method& method,
+LayerModels models_for(const DeviceProfile& profile, const Method& method, const std::vector<Layer>& layers,
+                       Probes probes) {
+  return {profile, method.plans(layers), probes};
+}
+
+std::vector<std::string> missing_surfaces(const LayerModels& models, const Method& method,
                                           const std::vector<Layer>& layers) {
-  const std::vector<SurfacePlan> plans = method.plans(layers);
-  profile.add_plans(plans);
   std::vector<std::string> missing;
-  for (const SurfacePlan& p : plans) {
-    if (!profile.has(p.key)) missing.push_back(p.key);
+  for (const SurfacePlan& p : method.plans(layers)) {
+    if (!models.has(p.key)) missing.push_back(p.key);
   }
   return missing;
 }

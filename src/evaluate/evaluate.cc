@@ -11,9 +11,8 @@
 namespace ampere {
 namespace {
 
-std::string truth_key(MeasureMode mode, int pass, const Network& network, std::int64_t batch) {
-  const std::string prefix = mode == MeasureMode::kReplay ? "truth-replay" : "truth";
-  return whole_key(prefix + std::to_string(pass + 1), network, batch);
+StoredSurface truth_surface(MeasureMode mode, int pass, const Network& network, std::int64_t batch) {
+  return whole_surface(Purpose::kTruth, network, batch, mode, pass + 1);
 }
 
 // passes[k][i]: network i in pass k.
@@ -33,13 +32,15 @@ Passes train_all(DeviceProfile& profile, const std::vector<Network>& networks, s
   int done = 0;
   for (int pass = 0; pass < options.passes; ++pass) {
     const bool known =
-        !networks.empty() && !profile.points(truth_key(options.mode, pass, networks.back(), batch)).empty();
+        !networks.empty() &&
+        !profile.points(truth_surface(options.mode, pass, networks.back(), batch).name).empty();
     if (pass >= 2 && !known && out_of_time()) break;
     passes.emplace_back();
     for (const Network& network : networks) {
-      const std::string key = truth_key(options.mode, pass, network, batch);
-      if (profile.points(key).empty()) measure_whole(profile, key, network, batch, measure, training);
-      passes.back().push_back(profile.points(key).back().measurement);
+      const StoredSurface truth = truth_surface(options.mode, pass, network, batch);
+      if (profile.points(truth.name).empty())
+        measure_whole(profile, truth, network, batch, measure, training);
+      passes.back().push_back(profile.points(truth.name).back().measurement);
       if (options.progress) options.progress(++done, of);
     }
   }
@@ -75,13 +76,15 @@ TruthPoint truth_of(const Network& network, std::int64_t batch, const Passes& pa
 MethodPoint estimate_one(DeviceProfile& profile, const std::string& name, const Network& network,
                          const TruthPoint& truth, std::int64_t batch, const Measure& measure,
                          const EvaluateOptions& options, double& probe_seconds) {
-  profile.use_probes(name == kProbing ? Probes::kTimes : name == kExact ? Probes::kEnergies : Probes::kNone);
+  const Probes probes = name == kProbing ? Probes::kTimes
+                        : name == kExact ? Probes::kEnergies
+                                         : Probes::kNone;
   if (name == kProbing || name == kExact) {
     ProbeOptions probing = options.probing;
     probing.energy = name == kExact;
     probe_seconds += probe_layers(profile, parse_layers(network, batch), measure, probing).seconds;
   }
-  const Estimate e = estimate_network(profile, method_behind(name), network, batch, options.mode);
+  const Estimate e = estimate_network(profile, method_behind(name), network, batch, options.mode, probes);
   MethodPoint point{e.energy_j.value, e.energy_j, e.time_s.value, 0};
   if (e.regime != Regime::kSingle && options.mode == MeasureMode::kEager) {
     point.energy_at_true_time_j =
@@ -93,7 +96,7 @@ MethodPoint estimate_one(DeviceProfile& profile, const std::string& name, const 
 }  // namespace
 
 const Method& method_behind(const std::string& name) {
-  if (name == kProbing || name == kExact) return find_method("split");
+  if (name == kProbing || name == kExact) return find_method(kSplit);
   try {
     return find_method(name);
   } catch (const Error& e) {
@@ -120,7 +123,6 @@ Evaluation evaluate(DeviceProfile& profile, const std::vector<Network>& networks
     result.methods.push_back(judge(name, std::move(points), result.truth));
     result.methods.back().probe_s = probe_seconds;
   }
-  profile.use_probes(Probes::kEnergies);
   for (MethodResult& m : baselines(result.truth)) result.methods.push_back(std::move(m));
   return result;
 }

@@ -1,5 +1,6 @@
 #include "measure/request.h"
 
+#include "base/error.h"
 #include "network/network_json.h"
 
 namespace ampere {
@@ -15,6 +16,13 @@ const char* to_word(Phase phase) {
     default:
       return "iteration";
   }
+}
+
+Phase phase_from_word(const std::string& word) {
+  for (const Phase phase : {Phase::kIteration, Phase::kForward, Phase::kBackward, Phase::kUpdate}) {
+    if (word == to_word(phase)) return phase;
+  }
+  throw bad_input("an iteration has no phase \"" + word + "\" (known: iteration, forward, backward, update)");
 }
 
 Json to_json(const MeasureRequest& m) {
@@ -50,9 +58,7 @@ MeasureRequest measure_request_from_json(const Json& json) {
   m.mode = mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager;
   const std::string phase = r.text("phase", "iteration");
   r.require_one_of("phase", phase, {"iteration", "forward", "backward", "update"});
-  for (Phase p : {Phase::kForward, Phase::kBackward, Phase::kUpdate}) {
-    if (phase == to_word(p)) m.phase = p;
-  }
+  m.phase = phase_from_word(phase);
   m.energy = r.boolean("energy", m.energy);
   m.discard_first = r.boolean("discard_first", m.discard_first);
   m.loss = r.boolean("loss", m.loss);

@@ -16,6 +16,8 @@ namespace ampere {
 enum class Phase { kIteration, kForward, kBackward, kUpdate };
 // "iteration", "forward", "backward", "update"
 const char* to_word(Phase phase);
+// Throws Error{kBadInput} for other words.
+Phase phase_from_word(const std::string& word);
 
 // "Train this network and tell what one iteration costs."
 struct MeasureRequest {

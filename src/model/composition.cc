@@ -7,14 +7,14 @@
 namespace ampere {
 namespace {
 
-// Before any whole network was trained: sums are off by a few percent in common, and each network by
-// a few more.
+// Priors of log(whole / sum): standard deviation of its mean over a family, and of single networks around
+// that mean.
 constexpr double kPriorBias = 0.06;
 constexpr double kPriorDeviation = 0.03;
-constexpr double kPriorWeight = 2;  // as many networks as that belief counts for
+constexpr double kPriorWeight = 2;  // of the second prior, in networks
 constexpr double kLeastDeviation = 0.004;
 
-// Whole networks are issued more slowly than the sum of their layers, and by how much differs.
+// The same prior of the mean for host times, which add up less well.
 constexpr double kPriorHostBias = 0.3;
 
 // Beliefs about the two parts of what a device adds, fixed and in proportion, over the sum of a network
@@ -81,9 +81,9 @@ static CompositionError learn(const std::vector<WholeComparison>& compared, doub
   return error;
 }
 
-// What networks are believed to differ by before their own spread is looked at. Where layers take as long
-// in a network as alone, they do so in every network; where they do not, by how much differs from one to the
-// next.
+// Prior standard deviation of log(whole / sum) between networks of a family. It grows with the mean of that
+// logarithm: where sums of layers predict whole networks without bias, they do so for every network; where
+// they are biased, the bias differs from one network to the next.
 static double prior_deviation_given(double log_bias_of_time) {
   constexpr double kAnyway = 0.0075;
   constexpr double kShareOfBias = 0.3;
@@ -104,7 +104,7 @@ static CompositionError learn_two_parts(const std::vector<WholeComparison>& comp
   constexpr double spread_before = kPriorDeviation * kPriorDeviation;
   double spread = spread_before, squares = 0;
   double proportion = 0;
-  for (int pass = 0; pass < 10; ++pass) {  // the beliefs weigh by the spread, which follows from the fit
+  for (int pass = 0; pass < 10; ++pass) {  // fixed point: the ridge depends on the spread of the residuals
     double xx = spread / (beliefs.fixed * beliefs.fixed), x1 = 0, x1y = 0, xy = 0;
     double one = spread / (beliefs.proportion * beliefs.proportion);
     for (const WholeComparison& c : compared) {
@@ -124,8 +124,8 @@ static CompositionError learn_two_parts(const std::vector<WholeComparison>& comp
           c.measured / c.estimated - 1 - proportion - error.fixed_share * error.reference_sum / c.estimated;
       squares += off * off;
     }
-    // Never more than believed at first: the more the beliefs weigh, the worse they fit where all networks
-    // are far off alike, and the more they would weigh.
+    // Not above its first value: a larger spread gives the priors more weight, which makes the fit worse
+    // where all networks are biased alike, which would raise the spread again.
     spread = std::min(spread, (squares + kPriorWeight * spread_before) / (n + kPriorWeight));
   }
   spread = (squares + kPriorWeight * prior_deviation * prior_deviation) / (n + kPriorWeight);
@@ -155,8 +155,8 @@ CompositionError learn_host_composition(const std::vector<WholeComparison>& comp
   return learn(compared, kPriorHostBias);
 }
 
-CompositionError composition_of(DeviceProfile& profile, const std::string& method, const std::string& family,
-                                Part part) {
+CompositionError composition_of(const DeviceProfile& profile, const std::string& method,
+                                const std::string& family, Part part) {
   const auto fact = profile.store().fact(profile.device(), profile.recipe(), fact_name(method, family, part));
   if (!fact) return {};
   JsonReader r(*fact, "composition");
@@ -164,18 +164,14 @@ CompositionError composition_of(DeviceProfile& profile, const std::string& metho
           r.number("fixed_share", 0), r.number("typical", 0)};
 }
 
-void keep_composition(DeviceProfile& profile, const std::string& method, const std::string& family, Part part,
-                      const CompositionError& error) {
+void keep_composition(const DeviceProfile& profile, const std::string& method, const std::string& family,
+                      Part part, const CompositionError& error) {
   profile.store().put_fact(profile.device(), profile.recipe(), fact_name(method, family, part),
                            {{"log_bias", error.log_bias},
                             {"deviation", error.deviation},
                             {"networks", error.networks},
                             {"fixed_share", error.fixed_share},
                             {"typical", error.reference_sum}});
-}
-
-std::string family_of(const Network& network, std::int64_t batch) {
-  return network.name().substr(0, network.name().find(':')) + "@b" + std::to_string(batch);
 }
 
 }  // namespace ampere

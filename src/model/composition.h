@@ -41,13 +41,10 @@ CompositionError learn_device_energy(const std::vector<WholeComparison>& compare
 // As learn_composition, where little is believed beforehand: host times of probes do not add up well.
 CompositionError learn_host_composition(const std::vector<WholeComparison>& compared);
 
-// What composition errors are kept by: the network's name up to its parameters, and the batch ("cnn5@b10").
-std::string family_of(const Network& network, std::int64_t batch);
-
 // Kept in the store per method, family of networks and part; the belief where nothing is known.
-CompositionError composition_of(DeviceProfile& profile, const std::string& method, const std::string& family,
-                                Part part);
-void keep_composition(DeviceProfile& profile, const std::string& method, const std::string& family, Part part,
-                      const CompositionError& error);
+CompositionError composition_of(const DeviceProfile& profile, const std::string& method,
+                                const std::string& family, Part part);
+void keep_composition(const DeviceProfile& profile, const std::string& method, const std::string& family,
+                      Part part, const CompositionError& error);
 
 }  // namespace ampere

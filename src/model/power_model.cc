@@ -7,8 +7,8 @@
 namespace ampere {
 namespace {
 
-// With a dozen points the process likes to think that it knows everything; at places that nobody measured it
-// is never believed to be better than this.
+// Relative deviation below which no unmeasured place is predicted: fitted to a dozen points, the process
+// underestimates its variance.
 constexpr double kLeastDeviation = 0.015;
 
 }  // namespace
@@ -51,8 +51,9 @@ GpJointPrediction PowerModel::log_energy(const std::vector<Channels>& places,
   if (told.empty()) return energy;
   const GpJointPrediction by_kernels =
       others_.by_kernels->log_energy(others_.kind, there, times(told), kernels);
-  // Kernels that were hardly ever seen tell less than the rates do. These think too well of themselves, so it
-  // takes a lot.
+  // The prediction by kernels replaces the one by rates, unless its variance is more than nine times as
+  // large: that is so for kernels with hardly any measured energy. Less than nine would prefer the rates too
+  // often, because the process by rates underestimates its own variance.
   constexpr double kMuchLessSure = 9;                         // variance over variance
   std::vector<std::pair<Eigen::Index, Eigen::Index>> better;  // rows here and there
   for (std::size_t i = 0; i < told.size(); ++i) {
@@ -81,8 +82,8 @@ GpJointPrediction PowerModel::by_rates(const std::vector<Channels>& places,
   own.mean.array() += times.array().max(1e-12).log();
   if (!others_.by_rates) return own;
   const GpJointPrediction all = others_.by_rates->log_energy(others_.kind, places, times);
-  // Weighed by what each knows. Either may think too well of itself, so together they are as sure as the less
-  // sure of the two.
+  // Mean of both predictions, weighted by the inverse of their variances. Either variance may be too small,
+  // so the larger of the two is reported.
   const Eigen::ArrayXd v = own.covariance.diagonal().array(), w = all.covariance.diagonal().array();
   const Eigen::VectorXd by_all = (v / (v + w)).matrix();
   const Eigen::VectorXd by_own = Eigen::VectorXd::Ones(by_all.size()) - by_all;
@@ -98,7 +99,8 @@ GpJointPrediction PowerModel::by_rates(const std::vector<Channels>& places,
 SurfacePrediction PowerModel::energy(const std::vector<Channels>& places,
                                      const SurfacePrediction& times) const {
   const GpJointPrediction energy = log_energy(places, times.mean);
-  // A layer that takes longer than thought draws less meanwhile: energy grows by less than the time does.
+  // d log(energy) / d log(time), by a finite difference: a layer that takes longer than predicted draws less
+  // power meanwhile, so its energy grows by less than its time.
   constexpr double kStep = 1.05;
   const Eigen::VectorXd slower = log_energy(places, kStep * times.mean).mean;
   const auto n = static_cast<Eigen::Index>(places.size());

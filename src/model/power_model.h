@@ -1,5 +1,5 @@
-// What a device draws while it works on a layer. Energy is dear to measure and time is cheap, so energy is
-// told as time times power, and power from few points.
+// Predicts the energy of a layer as its time multiplied by a power. Energy is slow to measure and time is
+// quick, so times are measured at many points and power is regressed on few.
 #pragma once
 
 #include <map>
@@ -13,14 +13,14 @@
 
 namespace ampere {
 
-// A surface's own points tell power from what the device is doing: FLOPs per second, bytes per second and
-// time. Two kernels that take different times for the same layer also draw different power, which the
-// channels alone could not tell. A dozen points have not met every kernel, so what all kinds together have
-// shown (shared_power.h) is a second opinion, where there is one; both count by what each knows. Where it is
-// known which kernels run, and such have been metered before, they tell instead.
+// Power is regressed on what the device does: FLOPs per second, bytes per second and time. Two kernels that
+// take different times for the same layer also draw different power, which channels alone do not show. Three
+// predictions are combined: a Gaussian process on the surface's own points; one on the points of all kinds
+// (shared_power.h, by rates), averaged with the first by inverse variance; and, where the kernels of a place
+// are known and were metered before, one that has kernels as inputs, which replaces both.
 class PowerModel {
  public:
-  // What all kinds together say of this one; either may be null.
+  // Models of all kinds together; either may be null.
   struct Others {
     std::shared_ptr<const SharedPower> by_rates;  // and channels
     std::shared_ptr<const SharedPower> by_kernels;

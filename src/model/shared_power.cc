@@ -11,14 +11,16 @@ namespace ampere {
 namespace {
 
 constexpr std::size_t kLeastKinds = 3;
-// Points beyond one factor per kind, the slopes and the process itself.
+// Fewest points beyond the number of coefficients (one factor per kind, three slopes) that the process is
+// fitted to.
 constexpr Eigen::Index kLeastSpare = 11;
-// A likelihood of so many points is fitted in a moment; more of them change the hyperparameters little.
+// Most points that hyperparameters are fitted to: each evaluation of the likelihood costs the cube of this.
+// Predictions use all points.
 constexpr Eigen::Index kMostFitted = 240;
-// As many points as the process's own word on its errors counts for.
+// Weight, in points, of the prior belief that the predicted variances are right (caution).
 constexpr double kPriorPoints = 4;
-constexpr int kFolds = 5;
-// Ten times what a device with many families has run.
+constexpr int kFolds = 5;  // of the cross-validation behind caution
+// Most distinct kernels that are used as inputs; a device with many profiled families has run some 200.
 constexpr Eigen::Index kMostMarks = 2000;
 
 GpOptions shared_options(Eigen::Index marks) {
@@ -42,7 +44,7 @@ Eigen::MatrixXd with_slopes(const Eigen::MatrixXd& factors, const Eigen::MatrixX
   return both;
 }
 
-// False where the points are too much alike.
+// Whether the columns are linearly independent, so that each coefficient can be estimated.
 bool can_be_told(const Eigen::MatrixXd& columns) {
   constexpr double kDependent = 1e-4;
   Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr;
@@ -74,9 +76,9 @@ GpData thinned(const GpData& all, Eigen::Index n, Eigen::Index kinds) {
   return rows_of(all, rows);
 }
 
-// How far each observation is off what the others say, in predicted deviations, a fifth of every kind held
-// back at a time: kinds are measured at the same places, and one left out alone would be told by its twin.
-// Not a number where too little is left to judge by.
+// Cross-validation: (observed - predicted) / predicted deviation of each observation, with a fifth of every
+// kind held back at a time. Leaving out single points would be too easy, since similar kinds are measured at
+// the same places. NaN where the points that are left cannot determine the coefficients.
 Eigen::VectorXd held_back(const Gp& gp, Eigen::Index kinds) {
   const GpData& data = gp.data();
   const auto factors = data.basis.leftCols(kinds);

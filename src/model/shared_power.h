@@ -1,5 +1,5 @@
-// What all kinds of layers together teach about a device's power. A kind has a dozen points with energy, and
-// among them few where an unusual kernel ran; other kinds have seen the device in that state.
+// One model of a device's power for all kinds of layers of a network. A single kind has a dozen points with
+// energy, of which few ran an unusual kernel; other kinds have points in that state of the device.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace ampere {
 
-// What power is told from: rates; rates and channels; or both and the kernels that ran.
+// Inputs of the model: rates; rates and channels; or both and the kernels that ran.
 enum class PowerInputs { kRates, kChannels, kKernels };
 
 struct PowerOfKind {
@@ -20,12 +20,11 @@ struct PowerOfKind {
   std::vector<PowerObservation> observations;
 };
 
-// One process over what all kinds have to do, with slopes by the rates in common, and for each kind a factor
-// of its own.
+// A Gaussian process over the inputs of all kinds, with common slopes by the rates and one factor per kind.
 class SharedPower {
  public:
-  // Null where there is too little to share: few kinds, or hardly more points than kinds. Points whose
-  // kernels nobody can tell are left out where kernels count. `idle_w` is 0 where it is not known.
+  // Null for fewer than three kinds, or hardly more points than kinds. With PowerInputs::kKernels, points
+  // without known kernels are left out. `idle_w` is 0 where it is not known.
   static std::shared_ptr<const SharedPower> fit(const std::map<std::string, PowerOfKind>& kinds,
                                                 double idle_w, PowerInputs inputs = PowerInputs::kChannels);
 
@@ -39,7 +38,7 @@ class SharedPower {
   struct Known {
     CostPolynomial cost;
     Eigen::Index column;
-    double caution;  // factor on the variances, by how far the kind's own points are off what the others say
+    double caution;  // factor on the predicted variances, from cross-validation of the kind's own points
   };
   SharedPower(Gp gp, std::map<std::string, Known> kinds, double base_w, PowerInputs inputs,
               KernelMarks marks);

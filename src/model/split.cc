@@ -13,13 +13,13 @@ constexpr double kOverlap = 8;
 constexpr double kHostUnknown = 0.25;
 
 // Layers of one kind share one host time, so they err together.
-void add_host(DeviceProfile& profile, const std::vector<Layer>& layers,
+void add_host(const LayerModels& models, const std::vector<Layer>& layers,
               const std::map<std::string, std::string>& surface_of, SplitParts& parts) {
   std::map<std::string, int> count;
   for (const Layer& layer : layers) ++count[surface_of.at(layer.key())];
-  parts.host_s = profile.empty(Quantity::kHost);
+  parts.host_s = models.profile().empty(Quantity::kHost);
   for (const auto& [key, n] : count) {
-    const HostTime host = profile.host(key);
+    const HostTime host = models.host(key);
     parts.host_s += n * host.mean;
     parts.host_s_variance += n * n * host.deviation * host.deviation;
   }
@@ -35,20 +35,19 @@ void scale(double& value, double& variance, const CompositionError& factor) {
 
 }  // namespace
 
-SplitParts split_parts(DeviceProfile& profile, const std::vector<Layer>& layers) {
-  const std::vector<SurfacePlan> plans = split_plans(layers);
-  profile.add_plans(plans);
-  const auto surface_of = surface_map(plans);
+SplitParts split_parts(const LayerModels& models, const std::vector<Layer>& layers) {
+  const DeviceProfile& profile = models.profile();
+  const auto surface_of = surface_map(split_plans(layers));
   SplitParts parts;
   parts.two_clocks = profile.two_clocks();
-  parts.energies = sum_energies(profile, layers, surface_of);
-  parts.times = sum_layers(profile, layers, surface_of, Quantity::kTime);
+  parts.energies = sum_energies(models, layers, surface_of);
+  parts.times = sum_layers(models, layers, surface_of, Quantity::kTime);
   parts.device_s = parts.times.mean;
   parts.device_j = parts.energies.mean;
   parts.device_s_variance = parts.times.variance;
   parts.device_j_variance = parts.energies.variance;
   if (parts.two_clocks) {
-    add_host(profile, layers, surface_of, parts);
+    add_host(models, layers, surface_of, parts);
   } else {
     parts.device_s += profile.empty(Quantity::kTime);
     parts.device_j += profile.empty(Quantity::kEnergy);
@@ -56,10 +55,10 @@ SplitParts split_parts(DeviceProfile& profile, const std::vector<Layer>& layers)
   return parts;
 }
 
-SplitFactors split_factors(DeviceProfile& profile, const std::string& family) {
-  SplitFactors factors{composition_of(profile, "split", family, Part::kDeviceTime),
-                       composition_of(profile, "split", family, Part::kDeviceEnergy),
-                       composition_of(profile, "split", family, Part::kHostTime)};
+SplitFactors split_factors(const DeviceProfile& profile, const std::string& family) {
+  SplitFactors factors{composition_of(profile, kSplit, family, Part::kDeviceTime),
+                       composition_of(profile, kSplit, family, Part::kDeviceEnergy),
+                       composition_of(profile, kSplit, family, Part::kHostTime)};
   return factors;
 }
 

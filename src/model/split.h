@@ -19,13 +19,14 @@ struct SplitParts {
   LayerSum times, energies;  // behind device_s and device_j
 };
 
-SplitParts split_parts(DeviceProfile& profile, const std::vector<Layer>& layers);
+// The models must have the surfaces of split_plans(layers).
+SplitParts split_parts(const LayerModels& models, const std::vector<Layer>& layers);
 
 // What whole networks showed of each part, as factors on the sums.
 struct SplitFactors {
   CompositionError device_s, device_j, host_s;
 };
-SplitFactors split_factors(DeviceProfile& profile, const std::string& family);
+SplitFactors split_factors(const DeviceProfile& profile, const std::string& family);
 void apply(const SplitFactors& factors, SplitParts& parts);
 
 // Time of an iteration in which a device that needs `device_s` is issued its work in `host_s`: the longer of

@@ -6,9 +6,11 @@
 
 namespace ampere {
 
-std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans) {
+std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans, Phase phase) {
   std::map<std::string, std::string> map;
-  for (const SurfacePlan& p : plans) map[p.layer_key] = p.key;
+  for (const SurfacePlan& p : plans) {
+    if (p.phase == phase) map[p.layer_key] = p.key;
+  }
   return map;
 }
 
@@ -80,17 +82,17 @@ LayerSum sum_by(const Predict& predict, const std::vector<Layer>& layers,
 
 }  // namespace
 
-LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
+LayerSum sum_layers(const LayerModels& models, const std::vector<Layer>& layers,
                     const std::map<std::string, std::string>& surface_of, Quantity quantity) {
   return sum_by([&](const std::string& key,
-                    const std::vector<Channels>& places) { return profile.model(key, quantity).at(places); },
+                    const std::vector<Channels>& places) { return models.model(key, quantity).at(places); },
                 layers, surface_of);
 }
 
-LayerSum sum_energies(DeviceProfile& profile, const std::vector<Layer>& layers,
+LayerSum sum_energies(const LayerModels& models, const std::vector<Layer>& layers,
                       const std::map<std::string, std::string>& surface_of) {
   return sum_by([&](const std::string& key,
-                    const std::vector<Channels>& places) { return profile.energies(key, places); },
+                    const std::vector<Channels>& places) { return models.energies(key, places); },
                 layers, surface_of);
 }
 

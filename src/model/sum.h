@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "layers/parse.h"
-#include "model/device_profile.h"
+#include "model/layer_models.h"
 
 namespace ampere {
 
-// Layer::key() to the key of the surface that stands for it.
-std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans);
+// Layer::key() to the key of the surface that stands for it, of all plans that measure this phase.
+std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans,
+                                               Phase phase = Phase::kIteration);
 
 struct LayerSum {
   double mean = 0;
@@ -23,10 +24,10 @@ struct LayerSum {
 // `surface_of` maps Layer::key() to the surface's key. Layers of one surface err together, so their
 // covariances count; so do layers of the same channels whose kinds begin with the same op. Other surfaces are
 // independent.
-LayerSum sum_layers(DeviceProfile& profile, const std::vector<Layer>& layers,
+LayerSum sum_layers(const LayerModels& models, const std::vector<Layer>& layers,
                     const std::map<std::string, std::string>& surface_of, Quantity quantity);
-// The same of DeviceProfile::energies(), which may be told by time and power.
-LayerSum sum_energies(DeviceProfile& profile, const std::vector<Layer>& layers,
+// The same of LayerModels::energies(), which may be told by time and power.
+LayerSum sum_energies(const LayerModels& models, const std::vector<Layer>& layers,
                       const std::map<std::string, std::string>& surface_of);
 
 }  // namespace ampere

@@ -17,6 +17,11 @@ constexpr double kLeastSignal = 0.02;
 // Roughness that points without any error of their own still have around a smooth surface.
 constexpr double kRoughness = 0.01;
 
+// Beyond the points the physical mean goes on as it did among them, but rates do not: kernels change, caches
+// overflow. Standard deviation of the logarithm for every factor e that a place lies outside of the measured
+// channels; extrapolation_test.cc holds it against recorded points.
+constexpr double kPerFactorOutside = 0.45;
+
 // By how much a mean with one coefficient more must raise the log likelihood.
 constexpr double kWorthACoefficient = 1;
 
@@ -72,6 +77,10 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
       throw bad_input("a surface point has a value that is not positive");
     }
   }
+  seen_ = {{observations_[0].channels.in, observations_[0].channels.in, 1},
+           {observations_[0].channels.out, observations_[0].channels.out, 1}};
+  for (const Observation& o : observations_)
+    seen_ = united(seen_, {{o.channels.in, o.channels.in, 1}, {o.channels.out, o.channels.out, 1}});
   mean_ = fit_mean(false);
   gp_ = fit_process(mean_);
   if (options_.physical_mean && options_.block > 1) {
@@ -173,6 +182,16 @@ Eigen::MatrixXd SurfaceModel::locate(const std::vector<Channels>& places) const 
   return x;
 }
 
+double SurfaceModel::distance_outside(Channels c) const {
+  const auto beyond = [](std::int64_t v, const Range& seen) {
+    const std::int64_t nearest = std::clamp(v, seen.min, seen.max);
+    return std::log(static_cast<double>(v) / static_cast<double>(nearest));
+  };
+  const bool in_varies = surface_ != Surface::kOut && surface_ != Surface::kPoint;
+  const bool out_varies = surface_ == Surface::kOut || surface_ == Surface::kInOut;
+  return std::hypot(in_varies ? beyond(c.in, seen_.in) : 0, out_varies ? beyond(c.out, seen_.out) : 0);
+}
+
 double SurfaceModel::mean_at(Channels channels) const {
   double x[2];
   locate(channels, x);
@@ -193,6 +212,11 @@ SurfacePrediction SurfaceModel::at(const std::vector<Channels>& places) const {
   const double roughness = gp_->hyperparameters().noise_sd;
   log_covariance.diagonal().array() += roughness * roughness;
   log_covariance *= caution_;
+  // All places outside of the points err alike: what the rates do out there is one thing.
+  Eigen::VectorXd outside(n);
+  for (Eigen::Index i = 0; i < n; ++i)
+    outside(i) = kPerFactorOutside * distance_outside(places[static_cast<std::size_t>(i)]);
+  log_covariance += outside * outside.transpose();
   for (Eigen::Index i = 0; i < n; ++i) {
     const auto seen = known_.find(places[static_cast<std::size_t>(i)]);
     if (seen == known_.end()) continue;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gp/gp.h"
-#include "layers/layer_kind.h"
+#include "layers/parse.h"
 #include "model/cost_polynomial.h"
 
 namespace ampere {
@@ -60,7 +60,8 @@ class SurfaceModel {
   double mean_at(Channels channels) const;
   // Where a place itself was measured better than the process can tell it, the measurement counts: kernels
   // differ from one channel number to the next in ways that no smooth surface shows. What the process calls
-  // noise is for the most part that, so it is part of every other variance.
+  // noise is for the most part that, so it is part of every other variance. Outside of the measured channels
+  // variances grow with the distance.
   SurfacePrediction at(const std::vector<Channels>& places) const;
   // Standard deviation over mean at each place.
   Eigen::VectorXd relative_deviation(const std::vector<Channels>& places) const;
@@ -80,6 +81,8 @@ class SurfaceModel {
   double physical(Channels c) const { return physical(mean_, c); }
   // Channels that vary, rounded up.
   Channels whole_blocks(Channels c) const;
+  // How far the place lies outside of the observations, in factors of e over both numbers; 0 inside.
+  double distance_outside(Channels c) const;
   // The process's input; at most two numbers.
   void locate(Channels c, double* x) const;
   Eigen::MatrixXd locate(const std::vector<Channels>& places) const;
@@ -89,6 +92,7 @@ class SurfaceModel {
   CostPolynomial cost_;
   SurfaceOptions options_;
   std::map<Channels, Observation> known_;
+  Domain seen_;  // of the observations
   Mean mean_;
   double caution_ = 1;  // factor on the process's variances
   std::shared_ptr<Gp> gp_;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "layers/parse.h"
-#include "measure/request.h"
+#include "store/surface.h"
 #include "variants/variant.h"
 
 namespace ampere {
@@ -18,7 +18,8 @@ struct Neighbour {
 };
 
 struct SurfacePlan {
-  std::string key;  // in the store: "split/hidden/conv3x3p1-relu@14x14b10"
+  StoredSurface surface;
+  std::string key;  // surface.name
   std::string
       layer_key;  // Layer::key() of the layers it stands for; neighbours made for others have their own
   LayerRole role;
@@ -27,15 +28,18 @@ struct SurfacePlan {
   std::function<Variant(Channels)> variant;
   Phase phase = Phase::kIteration;  // the part of an iteration that is measured
   std::vector<Neighbour> subtract;
-  bool less_empty = false;  // what an empty iteration costs is taken off
+  bool less_empty = false;    // what an empty iteration costs is taken off
+  bool as_published = false;  // regressed as the paper does: plain values, which may be negative; no probes
 };
 
-// `split`: one probe per kind. The empty iteration is measured besides (kEmptyKey).
+// The method that is ours and the default; what whole networks teach is kept by its name.
+inline constexpr const char* kSplit = "split";
+
+// `split`: every kind alone. The empty iteration is measured besides (empty_surface()).
 std::vector<SurfacePlan> split_plans(const std::vector<Layer>& layers);
-inline constexpr const char* kEmptyKey = "split/empty";
 
 // `neuralpower`: forward, backward and update of one-layer networks, each repeated by itself. A layer has up
-// to three surfaces; their layer_key says which stage: "forward/hidden/conv...".
+// to three surfaces, one for each phase.
 std::vector<SurfacePlan> neuralpower_plans(const std::vector<Layer>& layers);
 inline constexpr Phase kStages[] = {Phase::kForward, Phase::kBackward, Phase::kUpdate};
 
@@ -44,5 +48,11 @@ std::vector<SurfacePlan> paper_plans(const std::vector<Layer>& layers);
 
 // `paper-replay`: the same networks, but captured and replayed, for networks that will be trained so.
 std::vector<SurfacePlan> paper_replay_plans(const std::vector<Layer>& layers);
+
+// The plan of a surface that the store holds, for looking at it: without a domain or variants. The surface
+// must know its kind.
+SurfacePlan split_plan_of(const StoredSurface& surface);
+SurfacePlan neuralpower_plan_of(const StoredSurface& surface);
+SurfacePlan paper_plan_of(const StoredSurface& surface);
 
 }  // namespace ampere

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::size_t kMaxNodes = 20000;
 
-Json to_json(const AttrValue& value) {
+}  // namespace
+
+Json attr_to_json(const AttrValue& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
 }
 
@@ -30,6 +32,8 @@ AttrValue attr_from_json(const Json& value, const std::string& where, const std:
                   "\" must be a number, true or false, text or a list of whole numbers");
 }
 
+namespace {
+
 std::string known_ops() {
   std::string list;
   for (const OpSpec& spec : all_ops()) list += std::string(list.empty() ? "" : ", ") + spec.name;
@@ -44,7 +48,7 @@ Json network_to_json(const Network& network) {
     Json j = {{"name", node.name}, {"op", name_of(node.op)}};
     for (const AttrSpec& spec : spec_of(node.op).attrs) {
       const AttrValue& value = node.attrs.at(spec.name);
-      if (spec.required || value != spec.fallback) j[spec.name] = to_json(value);
+      if (spec.required || value != spec.fallback) j[spec.name] = attr_to_json(value);
     }
     if (!node.inputs.empty()) {
       Json inputs = Json::array();

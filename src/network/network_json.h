@@ -14,6 +14,10 @@ Json network_to_json(const Network& network);
 // `where` names the source in errors. Throws Error{kBadInput} that names the node and what was expected.
 Network network_from_json(const Json& json, const std::string& where);
 
+// One attribute's value. `where` and `key` name it in errors.
+Json attr_to_json(const AttrValue& value);
+AttrValue attr_from_json(const Json& value, const std::string& where, const std::string& key);
+
 Network read_network_file(const std::string& path);
 
 }  // namespace ampere

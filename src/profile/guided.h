@@ -18,9 +18,10 @@ struct GuidedOptions {
   int min_points_2d = 7;
   double stop_deviation = 0.05;  // largest standard deviation over mean that is good enough
   bool all_corners = true;       // start with every corner; false: lowest and highest only (the paper)
-  // Of three points after the corners, how many are spread over the domain, or over the places that are known
-  // to be typical, instead of going where the variance is largest, which is mostly at its edges: a rough
-  // surface shows how rough it is only where networks really lie (docs/accuracy.md).
+  // How many of every three points after the corners are chosen evenly over the domain (or over the typical
+  // places, where those are known) instead of where the variance is largest. The largest variance is mostly
+  // at the edges of the domain, while networks lie inside it (docs/accuracy.md). 0: always the largest
+  // variance, as the paper does.
   int spread_of_three = 0;
   // Points beyond the limit, halfway between neighbours whose values jump (jumps.h): for surfaces whose
   // points are cheap.
@@ -44,8 +45,8 @@ struct NextPoint {
 // Corners first (those inside an area whose corners were measured before are known well enough), then
 // the place of largest variance among integer channels that were neither measured
 // nor excluded. `deviations` are those of a model fitted to the observations so far; absent while there are
-// too few. `typical`: where layers of such networks lie, if that is known, for the points that are spread. A
-// pure function of what was measured, so a run that was killed goes on as if nothing had happened.
+// too few. `typical`: channels of layers in random networks of the family, for the points that are chosen
+// evenly. A pure function of what was measured, so a run that was killed goes on as if nothing had happened.
 NextPoint next_point(Surface surface, const Domain& domain, const std::set<Channels>& measured,
                      const std::set<Channels>& excluded, const Deviations& deviations,
                      const GuidedOptions& options, const std::vector<Channels>& typical = {});

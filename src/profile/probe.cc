@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "model/layer_models.h"
 
 namespace ampere {
 namespace {
@@ -19,22 +20,26 @@ struct Place {
   bool unprofiled = false;
 };
 
-bool measured_at(DeviceProfile& profile, const std::string& stored, Channels channels, bool energy) {
+bool measured_at(const DeviceProfile& profile, const std::string& stored, Channels channels, bool energy) {
   const auto& points = profile.points(stored);
   return std::any_of(points.begin(), points.end(), [&](const StoredPoint& p) {
     return p.channels == channels && (!energy || p.measurement.energy_j);
   });
 }
 
-bool known(DeviceProfile& profile, const Place& place, bool energy) {
-  const std::string& key = place.plan->key;
-  return measured_at(profile, key, place.channels, energy) ||
-         measured_at(profile, probe_key(key, Probes::kTimes), place.channels, energy) ||
-         measured_at(profile, probe_key(key, Probes::kEnergies), place.channels, energy);
+std::string probes_of(const SurfacePlan& plan, Purpose purpose) {
+  return probe_of(plan.surface, purpose).name;
 }
 
-bool has_energy(DeviceProfile& profile, const std::string& key) {
-  for (const std::string& stored : {key, probe_key(key, Probes::kEnergies)}) {
+bool known(const DeviceProfile& profile, const Place& place, bool energy) {
+  const SurfacePlan& plan = *place.plan;
+  return measured_at(profile, plan.key, place.channels, energy) ||
+         measured_at(profile, probes_of(plan, Purpose::kProbeTimes), place.channels, energy) ||
+         measured_at(profile, probes_of(plan, Purpose::kProbeEnergies), place.channels, energy);
+}
+
+bool has_energy(const DeviceProfile& profile, const SurfacePlan& plan) {
+  for (const std::string& stored : {plan.key, probes_of(plan, Purpose::kProbeEnergies)}) {
     for (const StoredPoint& p : profile.points(stored)) {
       if (p.measurement.energy_j) return true;
     }
@@ -42,7 +47,7 @@ bool has_energy(DeviceProfile& profile, const std::string& key) {
   return false;
 }
 
-std::vector<Place> places_of(DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
+std::vector<Place> places_of(const LayerModels& models, const std::vector<SurfacePlan>& plans,
                              const std::vector<Layer>& layers) {
   std::map<std::string, const SurfacePlan*> by_layer;
   for (const SurfacePlan& p : plans) by_layer[p.layer_key] = &p;
@@ -54,10 +59,10 @@ std::vector<Place> places_of(DeviceProfile& profile, const std::vector<SurfacePl
   }
   std::vector<Place> out;
   for (auto& [key, place] : places) {
-    if (!has_energy(profile, place.plan->key)) {
+    if (!has_energy(models.profile(), *place.plan)) {
       place.unprofiled = true;
     } else {
-      const SurfacePrediction p = profile.energies(place.plan->key, {place.channels});
+      const SurfacePrediction p = models.energies(place.plan->key, {place.channels});
       place.energy_j = place.count * p.mean(0);
       place.unknown_j = place.count * std::sqrt(std::max(0.0, p.covariance(0, 0)));
     }
@@ -81,13 +86,12 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
                           const ProbeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const std::vector<SurfacePlan> plans = split_plans(layers);
-  profile.add_plans(plans);
-  if (profile.points(kEmptyKey).empty()) {
+  if (profile.points(empty_surface().name).empty()) {
     const MeasureRequest request = request_for(empty_iteration(), 1, options.how);
-    profile.add_point({kEmptyKey, {0, 0}, provenance(request), measure_as_asked(measure, request), ""});
+    profile.add_point(empty_surface(), {0, 0}, provenance(request), measure_as_asked(measure, request));
   }
   ProbeSummary summary;
-  std::vector<Place> places = places_of(profile, plans, layers);
+  std::vector<Place> places = places_of(LayerModels(profile, plans), plans, layers);
   summary.layers = static_cast<int>(places.size());
   double total_j = 0;
   for (const Place& p : places) total_j += p.energy_j;
@@ -116,8 +120,8 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
     }
     try {
       const Measurement m = measure_as_asked(measure, request);
-      const Probes kind = energy ? Probes::kEnergies : Probes::kTimes;
-      profile.add_point({probe_key(p.plan->key, kind), p.channels, provenance(request), m, ""});
+      const Purpose purpose = energy ? Purpose::kProbeEnergies : Purpose::kProbeTimes;
+      profile.add_point(probe_of(p.plan->surface, purpose), p.channels, provenance(request), m);
       ++summary.measured;
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::kOutOfMemory || p.unprofiled) throw;

@@ -1,11 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <future>
 
 #include "base/error.h"
 #include "model/cost_polynomial.h"
@@ -30,78 +28,8 @@ class TemporaryFile : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  std::string error_on_open() {
-    try {
-      Store store(path_);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.kind(), ErrorKind::kBadInput);
-      return e.what();
-    }
-    return "";
-  }
-  void execute(const char* sql) {
-    sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
-    sqlite3_close(db);
-  }
   std::string path_;
 };
-
-StoredPoint point(const std::string& surface, Channels channels, double seconds) {
-  Measurement m;
-  m.time_s = seconds;
-  m.energy_j = 10 * seconds;
-  return {surface, channels, "{}", m, ""};
-}
-
-using StoreTest = TemporaryFile;
-
-TEST_F(StoreTest, PointsSurviveClosing) {
-  std::string id;
-  {
-    Store store(path_);
-    id = store.add_device({{"name", "cpu"}});
-    store.add_point(id, "sgd", point("split/a", {1, 2}, 0.25));
-    store.add_point(id, "sgd", point("split/a", {3, 4}, 0.5));
-    store.put_fact(id, "sgd", "idle", {{"power_w", 12.5}});
-  }
-  Store store(path_);
-  const auto points = store.points(id, "sgd", "split/a");
-  ASSERT_EQ(points.size(), 2u);
-  EXPECT_EQ(points[1].channels, (Channels{3, 4}));
-  EXPECT_EQ(points[1].measurement.time_s, 0.5);
-  EXPECT_FALSE(points[1].measured_at.empty());
-  EXPECT_TRUE(store.points(id, "adam", "split/a").empty());
-  EXPECT_EQ(store.fact(id, "sgd", "idle")->at("power_w"), 12.5);
-  EXPECT_FALSE(store.fact(id, "sgd", "other"));
-  EXPECT_EQ(store.devices().size(), 1u);
-  EXPECT_EQ(store.add_device({{"name", "cpu"}}), id);
-  EXPECT_NE(store.add_device({{"name", "gpu"}}), id);
-}
-
-TEST_F(StoreTest, TwoFirstRunsAtOnce) {
-  for (int i = 0; i < 60; ++i) {
-    std::filesystem::remove(path_);
-    std::vector<std::future<void>> runs;
-    for (int run = 0; run < 3; ++run)
-      runs.push_back(std::async(std::launch::async, [this] { const Store store(path_); }));
-    for (auto& run : runs) EXPECT_NO_THROW(run.get());
-  }
-}
-
-TEST_F(StoreTest, NewerVersionIsRefused) {
-  { Store store(path_); }
-  execute("PRAGMA user_version = 99");
-  EXPECT_THAT(error_on_open(), HasSubstr("newer version of ampere"));
-}
-
-TEST_F(StoreTest, OtherDatabasesAndOtherFilesAreRefused) {
-  execute("CREATE TABLE other(a)");
-  EXPECT_THAT(error_on_open(), HasSubstr("another program"));
-  std::ofstream(path_) << "this is not a database, only text of some length";
-  EXPECT_THAT(error_on_open(), HasSubstr("not an ampere store"));
-}
 
 TEST(CostPolynomial, EqualsTheExactCost) {
   for (const ZooEntry& entry : zoo()) {

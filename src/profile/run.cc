@@ -40,7 +40,7 @@ class Run {
  public:
   Run(DeviceProfile& profile, const std::vector<SurfacePlan>& plans, const Measure& measure,
       const ProfileOptions& options)
-      : profile_(profile), plans_(plans), measure_(measure), options_(options) {
+      : profile_(profile), plans_(plans), models_(profile, plans), measure_(measure), options_(options) {
     for (const Layer& layer : options.where.typical) {
       std::vector<Channels>& places = typical_[layer.key()];
       if (std::find(places.begin(), places.end(), layer.channels) == places.end())
@@ -49,13 +49,12 @@ class Run {
   }
 
   ProfileSummary run() {
-    profile_.add_plans(plans_);
     const double fitted_before = profile_.fitting_seconds();
     for (const SurfacePlan& plan : plans_) expected_ += still_expected(plan);
-    const bool probes =
+    const bool less_empty =
         std::any_of(plans_.begin(), plans_.end(), [](const SurfacePlan& p) { return p.less_empty; });
-    if (probes && profile_.points(kEmptyKey).empty())
-      measure_point(kEmptyKey, {0, 0}, request_for(empty_iteration(), 1, options_.how));
+    if (less_empty && profile_.points(empty_surface().name).empty())
+      measure_point(empty_surface(), {0, 0}, request_for(empty_iteration(), 1, options_.how));
     for (const SurfacePlan& plan : plans_) {
       run_surface(plan);
       ++done_;
@@ -166,7 +165,7 @@ class Run {
     };
     const auto by_model = [&] {
       const SurfaceModel* model =
-          enough(timed, options_.where.guided) ? &profile_.model(plan.key, options_.where.guide) : nullptr;
+          enough(timed, options_.where.guided) ? &models_.model(plan.key, options_.where.guide) : nullptr;
       return next_point(surface, plan.domain, timed, refused, model ? deviations_of(*model) : Deviations{},
                         options_.where.guided, typical_places(plan, false));
     };
@@ -174,10 +173,10 @@ class Run {
     // Energy at the corners first, which tells time as well; then what teaches more per second.
     const std::set<Channels> metered = places_with_energy(plan.key);
     const PowerModel* power =
-        enough(metered, options_.where.guided_energy) ? &profile_.own_power(plan.key) : nullptr;
+        enough(metered, options_.where.guided_energy) ? &models_.own_power(plan.key) : nullptr;
     const NextPoint energy =
         next_point(surface, plan.domain, metered, refused,
-                   power ? deviations_of(*power, profile_.model(plan.key, Quantity::kTime)) : Deviations{},
+                   power ? deviations_of(*power, models_.model(plan.key, Quantity::kTime)) : Deviations{},
                    options_.where.guided_energy, typical_places(plan, true));
     if (energy.channels && (!power || energy.deviation >= 1)) return {energy, true};
     NextPoint time = by_model();
@@ -195,7 +194,7 @@ class Run {
     const GuidedOptions& g = options_.where.guided;
     const int limit = two ? g.max_points_2d + g.jump_points_2d : g.max_points_1d + g.jump_points_1d;
     if (static_cast<int>(timed.size()) >= limit) return std::nullopt;
-    const SurfaceModel& times = profile_.model(plan.key, Quantity::kTime);
+    const SurfaceModel& times = models_.model(plan.key, Quantity::kTime);
     std::vector<Channels> places;
     for (const Observation& o : times.observations()) places.push_back(o.channels);
     return between_jump(plan.kind.surface, plan.domain, places, times.gp().data().y, refused, kJump);
@@ -222,13 +221,13 @@ class Run {
   void measure_point(const SurfacePlan& plan, Channels channels, bool energy) {
     MeasureRequest request = request_for(plan.variant(channels), plan.kind.batch, options_.how);
     request.phase = plan.phase;
-    measure_point(plan.key, channels, energy ? std::move(request) : without_energy(std::move(request)));
+    measure_point(plan.surface, channels, energy ? std::move(request) : without_energy(std::move(request)));
   }
 
-  void measure_point(const std::string& key, Channels channels, const MeasureRequest& request) {
-    report(key);
+  void measure_point(const StoredSurface& surface, Channels channels, const MeasureRequest& request) {
+    report(surface.name);
     const Measurement m = measure_as_asked(measure_, request);
-    profile_.add_point({key, channels, provenance(request), m, ""});
+    profile_.add_point(surface, channels, provenance(request), m);
     ++summary_.measured;
     if (!m.stable) ++summary_.unstable;
   }
@@ -244,6 +243,7 @@ class Run {
 
   DeviceProfile& profile_;
   const std::vector<SurfacePlan>& plans_;
+  LayerModels models_;
   const Measure& measure_;
   const ProfileOptions& options_;
   std::map<std::string, std::vector<Channels>> typical_;  // places by layer key

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "measure/measure.h"
-#include "model/device_profile.h"
+#include "model/layer_models.h"
 #include "profile/guided.h"
 
 namespace ampere {
@@ -66,7 +66,7 @@ struct ProfileSummary {
   double fitting_seconds = 0;
 };
 
-// Adds the plans to the profile and measures them in order. Points that are too large for the device, or
+// Measures the plans in order. Points that are too large for the device, or
 // that the worker dies of twice, are left out; anything else is thrown, with all earlier points kept.
 ProfileSummary run_profile(DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
                            const Measure& measure, const ProfileOptions& options);

@@ -17,23 +17,17 @@ struct Comparisons {
 
 }  // namespace
 
-std::string whole_key(const std::string& prefix, const Network& network, std::int64_t batch) {
-  // Zoo names say all; networks from files are told apart by their content.
-  const std::string content = hex_digest(network_to_json(network).dump()).substr(0, 8);
-  return prefix + "/" + network.name() + "#" + content + "@b" + std::to_string(batch);
-}
-
-Measurement measure_whole(DeviceProfile& profile, const std::string& key, const Network& network,
+Measurement measure_whole(DeviceProfile& profile, const StoredSurface& surface, const Network& network,
                           std::int64_t batch, const Measure& measure, const MeasureOptions& options) {
   const MeasureRequest request = request_for({network, true, false}, batch, options);
   Measurement m = measure_as_asked(measure, request);
-  profile.add_point({key, {0, 0}, provenance(request), m, ""});
+  profile.add_point(surface, {0, 0}, provenance(request), m);
   return m;
 }
 
-std::optional<WholeCost> whole_cost(DeviceProfile& profile, const std::string& key) {
+std::optional<WholeCost> whole_cost(const DeviceProfile& profile, const StoredSurface& surface) {
   WholeCost cost{0, 0, 0};
-  for (const StoredPoint& p : profile.points(key)) {
+  for (const StoredPoint& p : profile.points(surface.name)) {
     if (!p.measurement.energy_j) continue;
     cost.energy_j += *p.measurement.energy_j;
     cost.time_s += p.measurement.time_s;
@@ -62,17 +56,19 @@ WholeNetworks::WholeNetworks(DeviceProfile& profile, std::string method, std::ve
   }
 }
 
-std::string WholeNetworks::key(const Training& training) const {
-  return whole_key(training.replay ? "whole-replay" : "whole", networks_[training.network], batch_);
+StoredSurface WholeNetworks::surface(const Training& training) const {
+  return whole_surface(Purpose::kWhole, networks_[training.network], batch_,
+                       training.replay ? MeasureMode::kReplay : MeasureMode::kEager);
 }
 
 bool WholeNetworks::measure_next() {
   while (next_ < trainings()) {
     const Training& t = trainings_[static_cast<std::size_t>(next_++)];
-    if (too_large_.count({t.network, t.replay}) || static_cast<int>(profile_.points(key(t)).size()) > t.pass)
+    if (too_large_.count({t.network, t.replay}) ||
+        static_cast<int>(profile_.points(surface(t).name).size()) > t.pass)
       continue;
     try {
-      measure_whole(profile_, key(t), networks_[t.network], batch_, measure_,
+      measure_whole(profile_, surface(t), networks_[t.network], batch_, measure_,
                     t.replay ? options_.replay : options_.eager);
       ++measured_;
     } catch (const Error& e) {
@@ -90,18 +86,20 @@ void WholeNetworks::learn() {
   const auto keep = [&](Part part, const CompositionError& error) {
     keep_composition(profile_, method_, family, part, error);
   };
-  // Probes of other networks would let their host times in.
-  profile_.use_probes(Probes::kNone);
   Comparisons compared;
   std::vector<SplitParts> parts;
   std::vector<WholeCost> wholes;
   for (const Network& network : networks_) {
-    const auto whole = whole_cost(profile_, whole_key("whole", network, batch_));
+    const auto whole =
+        whole_cost(profile_, whole_surface(Purpose::kWhole, network, batch_, MeasureMode::kEager));
     if (!whole) continue;
-    parts.push_back(split_parts(profile_, parse_layers(network, batch_)));
+    const std::vector<Layer> layers = parse_layers(network, batch_);
+    // Probes of other networks would let their host times in.
+    parts.push_back(split_parts(LayerModels(profile_, split_plans(layers), Probes::kNone), layers));
     wholes.push_back(*whole);
     const SplitParts& sum = parts.back();
-    const auto replayed = whole_cost(profile_, whole_key("whole-replay", network, batch_));
+    const auto replayed =
+        whole_cost(profile_, whole_surface(Purpose::kWhole, network, batch_, MeasureMode::kReplay));
     if (!sum.two_clocks || !replayed) continue;
     compared.device_s.push_back({replayed->time_s, sum.device_s});
     compared.device_j.push_back({replayed->energy_j, sum.device_j});
@@ -123,7 +121,6 @@ void WholeNetworks::learn() {
   keep(Part::kHostTime, factors.host_s);
   keep(Part::kEnergy, learn_composition(compared.energy));
   keep(Part::kTime, learn_composition(compared.time));
-  profile_.use_probes(Probes::kEnergies);
 }
 
 }  // namespace ampere

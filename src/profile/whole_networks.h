@@ -10,20 +10,17 @@
 
 namespace ampere {
 
-// The store's key of a whole network: "whole/lenet5:c1=3#1234abcd@b10".
-std::string whole_key(const std::string& prefix, const Network& network, std::int64_t batch);
-
-// Trains a whole network as its mode says, and keeps what it cost under the key.
-Measurement measure_whole(DeviceProfile& profile, const std::string& key, const Network& network,
+// Trains a whole network as its mode says, and keeps what it cost for that surface.
+Measurement measure_whole(DeviceProfile& profile, const StoredSurface& surface, const Network& network,
                           std::int64_t batch, const Measure& measure, const MeasureOptions& options);
 
-// Means over all that is kept under the key; absent where nothing is, or without energy.
+// Means over all that is kept; absent where nothing is, or without energy.
 struct WholeCost {
   double energy_j;
   double time_s;
   int times;  // how often it was measured
 };
-std::optional<WholeCost> whole_cost(DeviceProfile& profile, const std::string& key);
+std::optional<WholeCost> whole_cost(const DeviceProfile& profile, const StoredSurface& surface);
 
 struct WholeNetworkOptions {
   MeasureOptions eager;   // how whole networks are trained: as a user's training does
@@ -53,7 +50,7 @@ class WholeNetworks {
     bool replay;
     int pass;
   };
-  std::string key(const Training& training) const;
+  StoredSurface surface(const Training& training) const;
 
   DeviceProfile& profile_;
   std::string method_;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <vector>
 
+#include "base/error.h"
 #include "protocol/process.h"
 
 namespace ampere {

@@ -47,7 +47,7 @@ MeasuredShare measure_share(const TrainingEnergy& energy, const Network& origina
   return {share, share * std::max(error, kLeastError)};
 }
 
-CheckedPlan prune_checked(DeviceProfile& profile, const Network& network, std::int64_t batch,
+CheckedPlan prune_checked(const DeviceProfile& profile, const Network& network, std::int64_t batch,
                           const TrainingEnergy& energy, const CheckedPruneOptions& options) {
   PruneOptions prune_options = options.prune;
   std::optional<CheckedPlan> held;

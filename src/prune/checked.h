@@ -42,7 +42,7 @@ struct CheckedPlan {
 
 // What is measured counts with two standard errors. Throws what prune throws, and Error{kOverBudget} when no
 // choice has kept to the budget after the last check.
-CheckedPlan prune_checked(DeviceProfile& profile, const Network& network, std::int64_t batch,
+CheckedPlan prune_checked(const DeviceProfile& profile, const Network& network, std::int64_t batch,
                           const TrainingEnergy& energy, const CheckedPruneOptions& options);
 
 }  // namespace ampere

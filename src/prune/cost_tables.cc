@@ -80,23 +80,24 @@ struct CostTables::Table {
 };
 
 CostTables::CostTables(const PrunableNetwork& network, std::vector<std::vector<std::int64_t>> numbers,
-                       DeviceProfile* profile, MeasureMode mode)
-    : network_(network), numbers_(std::move(numbers)), profile_(profile) {
+                       const LayerModels* models, MeasureMode mode)
+    : network_(network), numbers_(std::move(numbers)), models_(models) {
   for (std::size_t i = 0; i < network.layers().size(); ++i) add_layer(i);
-  if (!profile) return;
-  parts_ = split_parts(*profile, network.layers());
+  if (!models) return;
+  const DeviceProfile& profile = models->profile();
+  parts_ = split_parts(*models, network.layers());
   parts_.times = parts_.energies = {};
-  parts_.device_s = parts_.two_clocks ? 0 : profile->empty(Quantity::kTime);
-  parts_.device_j = parts_.two_clocks ? 0 : profile->empty(Quantity::kEnergy);
+  parts_.device_s = parts_.two_clocks ? 0 : profile.empty(Quantity::kTime);
+  parts_.device_j = parts_.two_clocks ? 0 : profile.empty(Quantity::kEnergy);
   scratch_ = parts_;
   const std::string family = family_of(network.network(), network.batch());
-  factors_ = split_factors(*profile, family);
-  idle_w_ = profile->idle_power_w().value_or(0);
+  factors_ = split_factors(profile, family);
+  idle_w_ = profile.idle_power_w().value_or(0);
   if (parts_.two_clocks && mode == MeasureMode::kReplay) {
     parts_.host_s = 0;  // nobody issues what is replayed, and its parts carry their factors already
     parts_.host_s_variance = 0;
   } else {
-    energy_factor_ = std::exp(composition_of(*profile, "split", family, Part::kEnergy).log_bias);
+    energy_factor_ = std::exp(composition_of(profile, kSplit, family, Part::kEnergy).log_bias);
   }
 }
 
@@ -105,7 +106,7 @@ CostTables::~CostTables() = default;
 void CostTables::add_layer(std::size_t index) {
   const Layer& layer = network_.layers()[index];
   const PrunableNetwork::Widths& widths = network_.widths()[index];
-  const std::string surface = "split/" + layer.key();
+  const std::string surface = layer_surface(kSplit, layer.role, layer.kind).name;
   for (Table& t : tables_) {
     if (t.surface != surface || t.widths.in != widths.in || t.widths.out != widths.out) continue;
     t.count += 1;
@@ -133,9 +134,9 @@ void CostTables::fill_row(Table& t, std::size_t row) {
     }
     Eigen::VectorXd energies = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(places.size()));
     Eigen::VectorXd times = energies;
-    if (profile_) {
-      energies = profile_->energies(t.surface, places).mean;
-      times = profile_->model(t.surface, Quantity::kTime).at(places).mean;
+    if (models_) {
+      energies = models_->energies(t.surface, places).mean;
+      times = models_->model(t.surface, Quantity::kTime).at(places).mean;
     }
     for (std::size_t k = 0; k < places.size(); ++k) {
       const auto at = static_cast<Eigen::Index>(k);
@@ -167,7 +168,7 @@ CandidateCost CostTables::cost(const Choice& choice) {
     flops += cell.flops;
     parameters += cell.parameters;
   }
-  return {profile_ ? composed(time_s, energy_j) : 0, flops, parameters};
+  return {models_ ? composed(time_s, energy_j) : 0, flops, parameters};
 }
 
 std::vector<std::int64_t> CostTables::channels(const Choice& choice) const {

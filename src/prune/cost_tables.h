@@ -24,10 +24,10 @@ struct CandidateCost {
 
 class CostTables {
  public:
-  // `numbers`: the channels allowed for each group, ascending. Without a profile energies are 0; with one,
-  // all surfaces of the network must be in it. Both references must outlive the tables.
+  // `numbers`: the channels allowed for each group, ascending. Without models energies are 0; with
+  // them, all surfaces of the network must have points. Both must outlive the tables.
   CostTables(const PrunableNetwork& network, std::vector<std::vector<std::int64_t>> numbers,
-             DeviceProfile* profile, MeasureMode mode);
+             const LayerModels* models, MeasureMode mode);
   ~CostTables();
 
   // Computes what a candidate's layers need that no earlier one has needed.
@@ -43,7 +43,7 @@ class CostTables {
 
   const PrunableNetwork& network_;
   std::vector<std::vector<std::int64_t>> numbers_;
-  DeviceProfile* profile_;
+  const LayerModels* models_;
   std::vector<Table> tables_;
   SplitParts parts_;  // of the host, and what is always there
   SplitParts scratch_;

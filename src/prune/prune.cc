@@ -56,7 +56,8 @@ void check(const PruneOptions& o, const PrunableNetwork& network) {
 
 class Pruning {
  public:
-  Pruning(DeviceProfile* profile, const Network& network, std::int64_t batch, const PruneOptions& options)
+  Pruning(const DeviceProfile* profile, const Network& network, std::int64_t batch,
+          const PruneOptions& options)
       : profile_(profile), network_(network, batch), options_(options) {
     check(options, network_);
     open_groups();
@@ -77,7 +78,9 @@ class Pruning {
     }
     refuse_nothing_open();
     const auto start = std::chrono::steady_clock::now();
-    CostTables tables(network_, numbers_, profile_, options_.mode);
+    std::optional<LayerModels> models;
+    if (profile_) models.emplace(*profile_, split_plans(network_.layers()));
+    CostTables tables(network_, numbers_, models ? &*models : nullptr, options_.mode);
     search_rounds(tables, plan_.bound / whole);
     plan_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!chosen_) refuse(tables);
@@ -121,7 +124,7 @@ class Pruning {
   }
 
   Estimate estimate(const Network& network) const {
-    return estimate_network(*profile_, find_method("split"), network, network_.batch(), options_.mode);
+    return estimate_network(*profile_, find_method(kSplit), network, network_.batch(), options_.mode);
   }
   // What is held against the budget.
   double bound_of(const Estimate& e) const {
@@ -209,7 +212,7 @@ class Pruning {
     plan_.bound = profile_ ? bound_of(*plan_.after) : plan_.cost_after.flops();
   }
 
-  DeviceProfile* profile_;
+  const DeviceProfile* profile_;
   PrunableNetwork network_;
   const PruneOptions& options_;
   std::vector<std::vector<std::int64_t>> numbers_;
@@ -227,7 +230,7 @@ double upper_bound(const Interval& interval, double risk) {
   return interval.value * std::exp(normal_above(risk) * deviation);
 }
 
-PrunePlan prune(DeviceProfile& profile, const Network& network, std::int64_t batch,
+PrunePlan prune(const DeviceProfile& profile, const Network& network, std::int64_t batch,
                 const PruneOptions& options) {
   return Pruning(&profile, network, batch, options).run();
 }

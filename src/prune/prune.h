@@ -56,7 +56,7 @@ struct PrunePlan {
 
 // Throws Error{kNotProfiled} that lists missing kinds of layers, Error{kOverBudget} when no candidate keeps
 // to the budget, Error{kBadInput} for options that make no sense.
-PrunePlan prune(DeviceProfile& profile, const Network& network, std::int64_t batch,
+PrunePlan prune(const DeviceProfile& profile, const Network& network, std::int64_t batch,
                 const PruneOptions& options);
 
 // The proxy that most people use: the budget is a share of FLOPs. Needs no profile.

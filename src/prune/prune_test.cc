@@ -64,7 +64,8 @@ class PruneTest : public testing::Test {
         numbers.back().push_back(n);
       numbers.back().push_back(g.channels);
     }
-    CostTables tables(p, numbers, &profile_, mode);
+    const LayerModels models(profile_, split_plans(p.layers()));
+    CostTables tables(p, numbers, &models, mode);
     std::mt19937 random(11);
     for (int i = 0; i < 40; ++i) {
       Choice choice;

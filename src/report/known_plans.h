@@ -1,5 +1,4 @@
-// Which surfaces a store holds and how each was made. A store keeps points by the name of their surface; the
-// layer kind behind the name is told by the networks that were trained, which are kept beside the points.
+// What a store knows: its surfaces, and the whole networks that were trained.
 #pragma once
 
 #include <string>
@@ -23,19 +22,16 @@ std::vector<KnownNetwork> whole_networks(const Store& store, const std::string& 
 struct KnownSurface {
   SurfacePlan plan;
   std::string recipe;
-  std::string method;  // "split", "paper", ...
+  std::string method;  // a row of methods()
 };
 
 struct KnownSurfaces {
   std::vector<KnownSurface> surfaces;  // in the order of the store
-  // Plans behind them: those that a surface subtracts are among them.
-  std::vector<SurfacePlan> plans;
-  std::vector<std::string> unknown;  // surfaces whose layers nothing in the store tells
+  // Surfaces of stores of version 1 whose layers nothing in the store told.
+  std::vector<std::string> unknown;
 };
 
-// All surfaces of a device that have points. `networks` tell kinds; a surface of `split` also by its own
-// points.
-KnownSurfaces known_surfaces(const Store& store, const std::string& device,
-                             const std::vector<KnownNetwork>& networks);
+// All surfaces of a device that have points.
+KnownSurfaces known_surfaces(const Store& store, const std::string& device);
 
 }  // namespace ampere

@@ -32,8 +32,8 @@ Json device_card(const Store& store, const StoredDevice& device, const Results& 
     card["idle_power_w"] = short_number(JsonReader(fact.value, "idle").number("power_w"));
   }
   for (const SurfaceCount& s : surfaces) {
-    if (s.surface == kEmptyKey || card.contains("modelled")) continue;
-    const auto seen = store.points(device.id, s.recipe, s.surface);
+    if (s.surface.purpose == Purpose::kEmpty || card.contains("modelled")) continue;
+    const auto seen = store.points(device.id, s.recipe, s.surface.name);
     card["modelled"] = seen.front().measurement.modelled;
   }
   // What ampere detect said of this very device and meter.
@@ -101,14 +101,11 @@ Json estimates(Store& store, const std::string& device, const std::vector<KnownN
 
 Json profiling_efforts(const Store& store, const StoredDevice& device) {
   Json out = Json::array();
-  const std::string prefix = "profiling/";
   for (const StoredFact& fact : store.facts(device.id)) {
-    if (fact.name.rfind(prefix, 0) != 0) continue;
-    const std::string rest = fact.name.substr(prefix.size());  // "split/cnn5@b10"
-    const auto slash = rest.find('/');
+    if (fact.name.rfind("profiling/", 0) != 0) continue;
     const JsonReader r(fact.value, fact.name);
-    out.push_back({{"method", rest.substr(0, slash)},
-                   {"family", slash == std::string::npos ? "" : rest.substr(slash + 1)},
+    out.push_back({{"method", r.text("method", "")},
+                   {"family", r.text("family", "")},
                    {"recipe", fact.recipe},
                    {"device", device.fingerprint.value("name", "")},
                    {"points", r.integer("points")},
@@ -118,27 +115,36 @@ Json profiling_efforts(const Store& store, const StoredDevice& device) {
   return out;
 }
 
+// Surfaces that subtract others need those, too.
+bool measurable(const LayerModels& models, const SurfacePlan& plan) {
+  return std::all_of(plan.subtract.begin(), plan.subtract.end(),
+                     [&](const Neighbour& n) { return models.knows(n.key); }) &&
+         models.has(plan.key);
+}
+
 void add_device(Json& data, Store& store, const StoredDevice& device, const Results& results,
                 const ReportOptions& options) {
   data["device"] = device_card(store, device, results);
-  std::vector<KnownNetwork> networks = whole_networks(store, device.id);
+  const std::vector<KnownNetwork> networks = whole_networks(store, device.id);
   data["estimates"] = options.networks.empty()
                           ? estimates(store, device.id, networks, options.method, false)
                           : estimates(store, device.id, options.networks, options.method, true);
   data["profiling"] = profiling_efforts(store, device);
-  networks.insert(networks.end(), options.networks.begin(), options.networks.end());
-  const KnownSurfaces known = known_surfaces(store, device.id, networks);
-  std::map<std::string, DeviceProfile> profiles;
+  const KnownSurfaces known = known_surfaces(store, device.id);
+  std::map<std::string, DeviceProfile> profiles;                                  // by recipe
+  std::map<std::pair<std::string, std::string>, std::vector<SurfacePlan>> plans;  // by recipe and method
+  for (const KnownSurface& s : known.surfaces) plans[{s.recipe, s.method}].push_back(s.plan);
+  std::map<std::pair<std::string, std::string>, LayerModels> models;
   int done = 0;
   for (const KnownSurface& s : known.surfaces) {
     if (options.progress) options.progress(done++, static_cast<int>(known.surfaces.size()), s.plan.key);
-    auto [it, fresh] = profiles.try_emplace(s.recipe, store, device.id, s.recipe);
-    if (fresh) {
-      it->second.add_plans(known.plans);
-      // The surface is to be seen as it was fitted; what was probed since shows how right it is.
-      it->second.use_probes(Probes::kNone);
-    }
-    if (it->second.has(s.plan.key)) data["surfaces"].push_back(surface_data(it->second, s));
+    const auto profile = profiles.try_emplace(s.recipe, store, device.id, s.recipe).first;
+    // The surface is to be seen as it was fitted; what was probed since shows how right it is.
+    const auto all =
+        models
+            .try_emplace({s.recipe, s.method}, profile->second, plans.at({s.recipe, s.method}), Probes::kNone)
+            .first;
+    if (measurable(all->second, s.plan)) data["surfaces"].push_back(surface_data(all->second, s));
   }
   data["unknown_surfaces"] = known.unknown;
 }

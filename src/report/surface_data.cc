@@ -17,7 +17,7 @@ constexpr int kCoarse2d = 12;
 constexpr std::size_t kMostSteps = 9;
 
 // The published method works on plain values, which may be negative; ours on logarithms.
-bool as_published(const KnownSurface& s) { return s.method == "paper" || s.method == "paper-replay"; }
+bool as_published(const KnownSurface& s) { return s.plan.as_published; }
 
 enum class Axes { kNone, kOne, kTwo };
 Axes axes_of(Surface surface) {
@@ -78,10 +78,10 @@ Grid grid_over(Surface surface, const std::vector<StoredPoint>& points, int fine
   return grid;
 }
 
-SurfacePrediction predict(DeviceProfile& profile, const std::string& key, Quantity quantity,
+SurfacePrediction predict(const LayerModels& models, const std::string& key, Quantity quantity,
                           const std::vector<Channels>& places) {
-  if (quantity == Quantity::kEnergy) return profile.energies(key, places);
-  return profile.model(key, quantity).at(places);
+  if (quantity == Quantity::kEnergy) return models.energies(key, places);
+  return models.model(key, quantity).at(places);
 }
 
 // The published method regresses values, ours their logarithms; intervals follow.
@@ -116,11 +116,11 @@ Json observation_rows(const std::vector<Observation>& observations) {
 }
 
 // As they were measured, not as they are sorted.
-std::vector<Observation> in_order(DeviceProfile& profile, const std::string& key, Quantity quantity) {
-  const std::vector<Observation> sorted = profile.observations(key, quantity);
+std::vector<Observation> in_order(const LayerModels& models, const std::string& key, Quantity quantity) {
+  const std::vector<Observation> sorted = models.observations(key, quantity);
   std::vector<Observation> ordered;
   std::set<Channels> taken;
-  for (const StoredPoint& p : profile.points(key)) {
+  for (const StoredPoint& p : models.profile().points(key)) {
     const auto it = std::find_if(sorted.begin(), sorted.end(),
                                  [&](const Observation& o) { return o.channels == p.channels; });
     if (it != sorted.end() && taken.insert(p.channels).second) ordered.push_back(*it);
@@ -128,12 +128,12 @@ std::vector<Observation> in_order(DeviceProfile& profile, const std::string& key
   return ordered;
 }
 
-Json quantity_data(DeviceProfile& profile, const KnownSurface& s, Quantity quantity) {
+Json quantity_data(const LayerModels& models, const KnownSurface& s, Quantity quantity) {
   const std::string& key = s.plan.key;
   const Surface surface = s.plan.kind.surface;
   const bool two = axes_of(surface) == Axes::kTwo;
-  const Grid grid = grid_over(surface, profile.points(key), two ? kFine2d : kFine1d);
-  const SurfacePrediction p = predict(profile, key, quantity, grid.places);
+  const Grid grid = grid_over(surface, models.profile().points(key), two ? kFine2d : kFine1d);
+  const SurfacePrediction p = predict(models, key, quantity, grid.places);
   Json out = Json::object();
   if (two) {
     out["x"] = grid.in;
@@ -146,11 +146,11 @@ Json quantity_data(DeviceProfile& profile, const KnownSurface& s, Quantity quant
   } else {
     put_curve(out, surface, grid.places, p, !as_published(s));
   }
-  out["points"] = observation_rows(in_order(profile, key, quantity));
+  out["points"] = observation_rows(in_order(models, key, quantity));
   Json tests = Json::array();
-  const double fixed = s.plan.less_empty ? profile.empty(quantity) : 0;
-  for (Probes kind : {Probes::kTimes, Probes::kEnergies}) {
-    for (const StoredPoint& point : profile.points(probe_key(key, kind))) {
+  const double fixed = s.plan.less_empty ? models.profile().empty(quantity) : 0;
+  for (const Purpose purpose : {Purpose::kProbeTimes, Purpose::kProbeEnergies}) {
+    for (const StoredPoint& point : models.profile().points(probe_of(s.plan.surface, purpose).name)) {
       const auto value = value_of(point.measurement, quantity);
       if (!value) continue;
       const double own = point.measurement.mode == "replay" ? *value : *value - fixed;
@@ -172,11 +172,11 @@ std::vector<std::size_t> shown_steps(std::size_t points) {
   return {steps.begin(), steps.end()};
 }
 
-Json steps_data(DeviceProfile& profile, const KnownSurface& s, Quantity quantity) {
+Json steps_data(const LayerModels& models, const KnownSurface& s, Quantity quantity) {
   const Surface surface = s.plan.kind.surface;
   const bool two = axes_of(surface) == Axes::kTwo;
-  const std::vector<Observation> all = in_order(profile, s.plan.key, quantity);
-  const Grid grid = grid_over(surface, profile.points(s.plan.key), two ? kCoarse2d : kFine1d / 2);
+  const std::vector<Observation> all = in_order(models, s.plan.key, quantity);
+  const Grid grid = grid_over(surface, models.profile().points(s.plan.key), two ? kCoarse2d : kFine1d / 2);
   const bool paper = as_published(s);
   Json steps = {{"quantity", quantity == Quantity::kEnergy ? "energy_j" : "time_s"}, {"fits", Json::array()}};
   if (two) {
@@ -207,7 +207,7 @@ Json steps_data(DeviceProfile& profile, const KnownSurface& s, Quantity quantity
 
 }  // namespace
 
-Json surface_data(DeviceProfile& profile, const KnownSurface& s) {
+Json surface_data(const LayerModels& models, const KnownSurface& s) {
   const std::string& key = s.plan.key;
   const Surface surface = s.plan.kind.surface;
   Json axes = Json::array();
@@ -218,14 +218,14 @@ Json surface_data(DeviceProfile& profile, const KnownSurface& s) {
   Json out = {{"method", s.method}, {"role", role}, {"kind", s.plan.kind.word()},  {"name", s.plan.key},
               {"recipe", s.recipe}, {"axes", axes}, {"quantities", Json::object()}};
   bool any_energy = false, all_energy = true;
-  for (const StoredPoint& p : profile.points(key)) {
+  for (const StoredPoint& p : models.profile().points(key)) {
     any_energy = any_energy || p.measurement.energy_j;
     all_energy = all_energy && p.measurement.energy_j;
   }
-  if (any_energy) out["quantities"]["energy_j"] = quantity_data(profile, s, Quantity::kEnergy);
-  out["quantities"]["time_s"] = quantity_data(profile, s, Quantity::kTime);
+  if (any_energy) out["quantities"]["energy_j"] = quantity_data(models, s, Quantity::kEnergy);
+  out["quantities"]["time_s"] = quantity_data(models, s, Quantity::kTime);
   if (axes_of(surface) != Axes::kNone)
-    out["steps"] = steps_data(profile, s, all_energy ? Quantity::kEnergy : Quantity::kTime);
+    out["steps"] = steps_data(models, s, all_energy ? Quantity::kEnergy : Quantity::kTime);
   return out;
 }
 

@@ -2,7 +2,7 @@
 // points it was not, and how it came to be known step by step.
 #pragma once
 
-#include "model/device_profile.h"
+#include "model/layer_models.h"
 #include "report/known_plans.h"
 
 namespace ampere {
@@ -14,7 +14,7 @@ namespace ampere {
 // "mean" and "deviation" (relative). "points" are [in, out, value, relative error] in the order they were
 // measured, "tests" are those that were measured beside the profile and that the fit does not know.
 // "steps" are the fits after so many points: of one axis as above, of two the deviation over a coarse grid.
-// The plans of the surface and of what it subtracts must be known to the profile.
-Json surface_data(DeviceProfile& profile, const KnownSurface& surface);
+// The plans of the surface and of what it subtracts must be among those of the models.
+Json surface_data(const LayerModels& models, const KnownSurface& surface);
 
 }  // namespace ampere

@@ -46,7 +46,7 @@ EvaluationResult run_evaluation(const Session& session, const LoadedModel& model
              networks[static_cast<std::size_t>((done - 1) % static_cast<int>(networks.size()))].name()});
   };
   result.evaluation = evaluate(profile, networks, o.setup.batch, session.measure(), options);
-  result.modelled = profile.modelled();
+  result.modelled = is_modelled(profile, model, o.setup, o.methods);
   Json& out = result.json;
   out = json_header(session.fingerprint, result.modelled);
   out["model"] = o.model;

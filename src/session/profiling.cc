@@ -176,7 +176,9 @@ void remember_effort(DeviceProfile& profile, const std::string& family, int trai
   result.all_fitting_seconds += result.summary.fitting_seconds;
   result.all_points += result.summary.measured;
   profile.store().put_fact(profile.device(), profile.recipe(), name,
-                           {{"time_s", result.all_seconds},
+                           {{"method", result.method},
+                            {"family", family},
+                            {"time_s", result.all_seconds},
                             {"fitting_time_s", result.all_fitting_seconds},
                             {"points", result.all_points}});
 }
@@ -233,6 +235,14 @@ MethodProfile profile_method(const Session& session, DeviceProfile& profile, con
 }
 
 }  // namespace
+
+bool is_modelled(const DeviceProfile& profile, const LoadedModel& model, const TrainingSetup& setup,
+                 const std::vector<std::string>& names) {
+  const std::vector<Layer> layers = parse_layers(model.network, setup.batch);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return models_for(profile, method_behind(name), layers).modelled();
+  });
+}
 
 std::vector<MethodProfile> profile_model(const Session& session, DeviceProfile& profile,
                                          const LoadedModel& model, const TrainingSetup& setup,

@@ -57,6 +57,10 @@ struct MethodProfile {
 // Idle power matters where the device can wait for the host.
 void measure_idle(const Session& session, DeviceProfile& profile);
 
+// True when any energy that these methods know of the network comes from a model.
+bool is_modelled(const DeviceProfile& profile, const LoadedModel& model, const TrainingSetup& setup,
+                 const std::vector<std::string>& methods);
+
 // Profiles what the methods still lack for this network.
 std::vector<MethodProfile> profile_model(const Session& session, DeviceProfile& profile,
                                          const LoadedModel& model, const TrainingSetup& setup,

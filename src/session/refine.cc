@@ -22,7 +22,7 @@ Refinement refine(const Session& session, DeviceProfile& profile, const LoadedMo
                   const TrainingSetup& setup, const ProfilingOptions& options, double target,
                   const OnStep& on_step) {
   Refinement r;
-  const Method& method = find_method("split");
+  const Method& method = find_method(kSplit);
   const auto enough = [&] {
     const Interval e = estimate_network(profile, method, model.network, setup.batch).energy_j;
     r.half_width = e.high / e.value - 1;

@@ -101,7 +101,7 @@ class Stretches {
       : options_(options), turns_(worker, options_), seconds_(seconds) {}
 
   double energy(const Network& network) {
-    const std::string label = whole_key("check", network, options_.batch);
+    const std::string label = "check/" + whole_name(network, options_.batch);
     const auto [at, is_new] = networks_.try_emplace(label);
     TrainedNetwork& n = at->second;
     if (is_new) {

@@ -7,11 +7,14 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "layers/kind_json.h"
+#include "store/migrate.h"
 
 namespace ampere {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+// 1: surfaces by their names alone. 2: surfaces typed, points with their origin (docs/store.md).
+constexpr int kSchemaVersion = 2;
 constexpr int kApplicationId = 0x414d5052;  // "AMPR"
 
 constexpr const char* kSchema = R"sql(
@@ -20,18 +23,6 @@ CREATE TABLE device (
   fingerprint TEXT NOT NULL,
   last_used   TEXT NOT NULL
 );
-CREATE TABLE point (
-  id          INTEGER PRIMARY KEY,
-  device      TEXT NOT NULL REFERENCES device(id),
-  recipe      TEXT NOT NULL,
-  surface     TEXT NOT NULL,
-  channels_in INTEGER NOT NULL,
-  channels_out INTEGER NOT NULL,
-  variant     TEXT NOT NULL,
-  measurement TEXT NOT NULL,
-  measured_at TEXT NOT NULL
-);
-CREATE INDEX point_by_surface ON point(device, recipe, surface);
 CREATE TABLE fact (
   device TEXT NOT NULL REFERENCES device(id),
   recipe TEXT NOT NULL,
@@ -39,6 +30,31 @@ CREATE TABLE fact (
   value  TEXT NOT NULL,
   PRIMARY KEY (device, recipe, name)
 );
+)sql";
+
+// What version 2 brought.
+constexpr const char* kSurfaces = R"sql(
+CREATE TABLE surface (
+  name    TEXT PRIMARY KEY,
+  purpose TEXT NOT NULL,
+  method  TEXT NOT NULL,
+  role    TEXT NOT NULL,
+  phase   TEXT NOT NULL,
+  details TEXT NOT NULL
+);
+CREATE TABLE point (
+  id          INTEGER PRIMARY KEY,
+  device      TEXT NOT NULL REFERENCES device(id),
+  recipe      TEXT NOT NULL,
+  surface     TEXT NOT NULL REFERENCES surface(name),
+  channels_in INTEGER NOT NULL,
+  channels_out INTEGER NOT NULL,
+  variant     TEXT NOT NULL,
+  measurement TEXT NOT NULL,
+  measured_at TEXT NOT NULL,
+  origin      TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX point_by_surface ON point(device, recipe, surface);
 )sql";
 
 // What went wrong and what to do about it.
@@ -122,6 +138,40 @@ class Statement {
   int bound_ = 0;
 };
 
+void add_surface(sqlite3* db, const std::string& path, const StoredSurface& s) {
+  Statement insert(
+      db, path,
+      "INSERT INTO surface(name, purpose, method, role, phase, details) VALUES(?, ?, ?, ?, ?, ?) "
+      "ON CONFLICT(name) DO UPDATE SET purpose = excluded.purpose, method = excluded.method, "
+      "role = excluded.role, phase = excluded.phase, details = excluded.details "
+      "WHERE details IS NOT excluded.details");
+  insert.bind(s.name).bind(to_word(s.purpose)).bind(s.method).bind(to_word(s.role)).bind(to_word(s.phase));
+  insert.bind(details_to_json(s).dump()).step();
+}
+
+// Types what version 1 knew by name, and gives every point an origin.
+void migrate_from_1(sqlite3* db, const std::string& path) {
+  std::vector<SurfaceOfVersion1> old;
+  {
+    // SQLite takes the other columns from the row that has the maximum.
+    Statement s(db, path,
+                "SELECT surface, channels_in, channels_out, variant, max(channels_in + channels_out) "
+                "FROM point GROUP BY surface ORDER BY surface");
+    while (s.step()) old.push_back({s.text(0), {s.integer(1), s.integer(2)}, s.text(3)});
+  }
+  const auto execute = [&](const char* sql) {
+    if (const int code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr); code != SQLITE_OK)
+      fail(db, code, path);
+  };
+  execute("ALTER TABLE point RENAME TO point_of_1; DROP INDEX point_by_surface");
+  execute(kSurfaces);
+  for (const StoredSurface& s : typed(old)) add_surface(db, path, s);
+  execute(
+      "INSERT INTO point(id, device, recipe, surface, channels_in, channels_out, variant, measurement, "
+      "measured_at) SELECT id, device, recipe, surface, channels_in, channels_out, variant, measurement, "
+      "measured_at FROM point_of_1; DROP TABLE point_of_1");
+}
+
 int pragma(sqlite3* db, const std::string& path, const char* sql) {
   Statement s(db, path, sql);
   return s.step() ? static_cast<int>(s.integer(0)) : 0;
@@ -155,16 +205,31 @@ Store::Store(const std::string& path) : impl_(std::make_unique<Impl>()) {
   }
   impl_->execute("PRAGMA foreign_keys = ON");
   impl_->execute("PRAGMA synchronous = FULL");
-  if (version == 0) {
-    // Immediate: of two first runs at once, the second waits and then finds the tables there.
-    impl_->execute("BEGIN IMMEDIATE");
-    if (pragma(impl_->db, path, "PRAGMA user_version") == 0) {
-      impl_->execute(kSchema);
-      impl_->execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
-      impl_->execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
-    }
-    impl_->execute("COMMIT");
+  if (version == kSchemaVersion) return;
+  // Immediate: of two first runs at once, the second waits and then finds the tables there.
+  Transaction transaction(*this);
+  const int found = pragma(impl_->db, path, "PRAGMA user_version");
+  if (found == 0) {
+    impl_->execute(kSchema);
+    impl_->execute(kSurfaces);
+    impl_->execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
+  } else if (found == 1) {
+    migrate_from_1(impl_->db, path);
   }
+  if (found < kSchemaVersion)
+    impl_->execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
+  transaction.commit();
+}
+
+Store::Transaction::Transaction(Store& store) : store_(store) { store_.impl_->execute("BEGIN IMMEDIATE"); }
+
+Store::Transaction::~Transaction() {
+  if (open_) sqlite3_exec(store_.impl_->db, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Store::Transaction::commit() {
+  store_.impl_->execute("COMMIT");
+  open_ = false;
 }
 
 Store::~Store() = default;
@@ -191,38 +256,59 @@ std::vector<StoredDevice> Store::devices() const {
   return out;
 }
 
-void Store::add_point(const std::string& device, const std::string& recipe, const StoredPoint& point) {
+void Store::add_point(const std::string& device, const std::string& recipe, const StoredSurface& surface,
+                      const StoredPoint& point) {
+  // One transaction of its own, unless it is part of one.
+  std::optional<Transaction> transaction;
+  if (sqlite3_get_autocommit(impl_->db) != 0) transaction.emplace(*this);
+  add_surface(impl_->db, impl_->path, surface);
   Statement s(impl_->db, impl_->path,
               "INSERT INTO point(device, recipe, surface, channels_in, channels_out, variant, measurement, "
-              "measured_at) "
-              "VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-  s.bind(device).bind(recipe).bind(point.surface).bind(point.channels.in).bind(point.channels.out);
+              "measured_at, origin) "
+              "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  s.bind(device).bind(recipe).bind(surface.name).bind(point.channels.in).bind(point.channels.out);
   s.bind(point.variant).bind(to_json(point.measurement).dump());
-  s.bind(point.measured_at.empty() ? utc_now() : point.measured_at).step();
+  s.bind(point.measured_at.empty() ? utc_now() : point.measured_at).bind(point.origin).step();
+  if (transaction) transaction->commit();
 }
 
 std::vector<StoredPoint> Store::points(const std::string& device, const std::string& recipe,
                                        const std::string& surface) const {
   Statement s(impl_->db, impl_->path,
-              "SELECT channels_in, channels_out, variant, measurement, measured_at FROM point "
+              "SELECT channels_in, channels_out, variant, measurement, measured_at, origin FROM point "
               "WHERE device = ? AND recipe = ? AND surface = ? ORDER BY id");
   s.bind(device).bind(recipe).bind(surface);
   std::vector<StoredPoint> out;
   while (s.step()) {
     const Json measurement = parse_json(s.text(3), path() + ": point of " + surface);
-    out.push_back(
-        {surface, {s.integer(0), s.integer(1)}, s.text(2), measurement_from_json(measurement), s.text(4)});
+    out.push_back({surface,
+                   {s.integer(0), s.integer(1)},
+                   s.text(2),
+                   measurement_from_json(measurement),
+                   s.text(4),
+                   s.text(5)});
   }
   return out;
 }
 
 std::vector<SurfaceCount> Store::surfaces(const std::string& device) const {
   Statement s(impl_->db, impl_->path,
-              "SELECT recipe, surface, count(*) FROM point WHERE device = ? GROUP BY recipe, surface ORDER "
-              "BY recipe, surface");
+              "SELECT p.recipe, p.surface, s.purpose, s.method, s.role, s.phase, s.details, count(*) "
+              "FROM point p JOIN surface s ON s.name = p.surface WHERE p.device = ? "
+              "GROUP BY p.recipe, p.surface ORDER BY p.recipe, p.surface");
   s.bind(device);
   std::vector<SurfaceCount> out;
-  while (s.step()) out.push_back({s.text(0), s.text(1), static_cast<int>(s.integer(2))});
+  while (s.step()) {
+    const std::string where = path() + ": surface " + s.text(1);
+    StoredSurface surface;
+    surface.name = s.text(1);
+    surface.purpose = purpose_from_word(s.text(2));
+    surface.method = s.text(3);
+    surface.role = role_from_word(s.text(4));
+    surface.phase = phase_from_word(s.text(5));
+    read_details(parse_json(s.text(6), where), where, surface);
+    out.push_back({s.text(0), std::move(surface), static_cast<int>(s.integer(7))});
+  }
   return out;
 }
 
@@ -256,15 +342,6 @@ std::string default_store_path() {
     return std::string(data) + "/ampere/profiles.db";
   const char* home = std::getenv("HOME");
   return std::string(home && *home ? home : ".") + "/.local/share/ampere/profiles.db";
-}
-
-std::string hex_digest(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  static const char* digits = "0123456789abcdef";
-  std::string out(16, '0');
-  for (std::size_t i = 0; i < 16; ++i) out[15 - i] = digits[hash >> (4 * i) & 15];
-  return out;
 }
 
 std::string utc_now() {

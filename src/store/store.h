@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "layers/layer_kind.h"
 #include "measure/measurement.h"
+#include "store/surface.h"
 
 namespace ampere {
 
@@ -21,11 +21,12 @@ struct StoredDevice {
 };
 
 struct StoredPoint {
-  std::string surface;  // "split/hidden/conv3x3p1-relu@14x14b10", "truth/lenet5:c1=3@b10"
+  std::string surface;  // StoredSurface::name
   Channels channels;
   std::string variant;  // the network that was trained, as JSON, with how it was trained
   Measurement measurement;
-  std::string measured_at;  // UTC, ISO 8601
+  std::string measured_at;  // UTC, ISO 8601; filled in when empty
+  std::string origin = "";  // where it was brought from by import or merge; empty: measured into this store
 };
 
 struct StoredFact {
@@ -36,7 +37,7 @@ struct StoredFact {
 
 struct SurfaceCount {
   std::string recipe;
-  std::string surface;
+  StoredSurface surface;
   int points = 0;
 };
 
@@ -53,12 +54,30 @@ class Store {
   std::string add_device(const Json& fingerprint);
   std::vector<StoredDevice> devices() const;  // most recently used first
 
-  // measured_at is filled in when empty. Throws Error{kFailed} when the disk is full or the file locked.
-  void add_point(const std::string& device, const std::string& recipe, const StoredPoint& point);
+  // The surface becomes known with its first point; the point's own name of it is not looked at. Throws
+  // Error{kFailed} when the disk is full or the file locked.
+  void add_point(const std::string& device, const std::string& recipe, const StoredSurface& surface,
+                 const StoredPoint& point);
   // In the order they were measured.
   std::vector<StoredPoint> points(const std::string& device, const std::string& recipe,
                                   const std::string& surface) const;
+  // By recipe and name.
   std::vector<SurfaceCount> surfaces(const std::string& device) const;
+
+  // All that happens between the two calls is kept together or not at all; the destructor of what the first
+  // one returns takes it back unless commit() was called.
+  class Transaction {
+   public:
+    explicit Transaction(Store& store);
+    ~Transaction();
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    void commit();
+
+   private:
+    Store& store_;
+    bool open_ = true;
+  };
 
   // Facts about a device under a recipe that are not points, such as its idle power. Later ones win.
   void put_fact(const std::string& device, const std::string& recipe, const std::string& name,
@@ -77,9 +96,6 @@ class Store {
 
 // $AMPERE_STORE, else ampere/profiles.db under the XDG data directory.
 std::string default_store_path();
-
-// 16 hex digits that depend on nothing but the text (FNV-1a).
-std::string hex_digest(const std::string& text);
 
 // Now, as UTC in ISO 8601.
 std::string utc_now();

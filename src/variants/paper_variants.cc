@@ -134,7 +134,7 @@ PaperSurface output_surface(const LayerKind& kind, Range in) {
 }  // namespace
 
 std::string PaperSurface::key() const {
-  std::string text = "paper/" + layer_key();
+  std::string text = layer_key();
   if (input) text += "<" + input->word();
   if (output) text += ">" + output->word();
   return text;
@@ -152,7 +152,7 @@ Variant paper_variant(const PaperSurface& s, Channels channels) {
   if (s.role == LayerRole::kOutput || s.role == LayerRole::kOnly) {
     return {build_layer(s.kind, channels), true, false};
   }
-  Network network(s.key());
+  Network network("paper/" + s.key());
   std::vector<int> reads;
   if (s.input) {
     const Channels before{s.input->fixed.in, channels.in};

@@ -24,7 +24,7 @@ struct PaperSurface {
   std::string input_key;            // keys of the neighbours' own surfaces, which equations 1 and 2
   std::string output_key;           // subtract; empty where there is none
 
-  // Tells surfaces apart, neighbours included: they are part of what is measured.
+  // Tells surfaces of this method apart, neighbours included: they are part of what is measured.
   std::string key() const;
   // Role and kind alone: equal to Layer::key() of the layers this surface stands for.
   std::string layer_key() const { return std::string(to_word(role)) + "/" + kind.word(); }

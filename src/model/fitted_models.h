@@ -1,0 +1,28 @@
+// Models that were fitted to points of a profile, kept by all that they follow from.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "model/layer_models.h"
+
+namespace ampere {
+
+// Points are only ever added, so their number tells whether a model is still that of its points.
+template <class Model>
+struct Fitted {
+  std::size_t points = 0;
+  std::shared_ptr<const Model> model;
+};
+
+struct FittedModels {
+  std::map<std::tuple<std::string, Quantity, Probes>, Fitted<SurfaceModel>> surfaces;
+  // By surface and the names of all kinds that it shares with; empty: alone.
+  std::map<std::tuple<std::string, std::string, Probes>, Fitted<PowerModel>> powers;
+  std::map<std::string, Fitted<PowerModel::Others>> pools;  // by the names of all kinds
+  double seconds = 0;                                       // spent on fitting
+};
+
+}  // namespace ampere

@@ -1,0 +1,259 @@
+#include "model/layer_models.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/statistics.h"
+#include "model/fitted_models.h"
+
+namespace ampere {
+namespace {
+
+// How well the same layer's cost comes again some minutes later: replays hardly differ, while eager training
+// shares the processor with everything else.
+constexpr double kReplayRepeatability = 0.005;
+constexpr double kEagerRepeatability = 0.03;
+constexpr double kHostScatter = 0.2;
+
+double error_of(const Measurement& m, Quantity quantity) {
+  return quantity == Quantity::kEnergy ? m.energy_error : m.time_error;
+}
+
+// Adds the time until it ends to what fitting took.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+CostPolynomial cost_of(const SurfacePlan& plan) { return {plan.kind, hands_gradient_down(plan.role)}; }
+
+}  // namespace
+
+LayerModels::LayerModels(const DeviceProfile& profile, const std::vector<SurfacePlan>& plans, Probes probes)
+    : profile_(profile), probes_(probes) {
+  for (const SurfacePlan& p : plans) plans_.emplace(p.key, p);
+  for (const auto& [key, plan] : plans_) names_ += key + "\n";
+}
+
+const SurfacePlan& LayerModels::plan(const std::string& key) const {
+  auto it = plans_.find(key);
+  if (it == plans_.end()) throw Error(ErrorKind::kFailed, "surface " + key + " is not planned");
+  return it->second;
+}
+
+// Names of the surfaces whose probes count, times before energies. The published method knows none.
+std::vector<std::string> LayerModels::probes_of(const SurfacePlan& p) const {
+  std::vector<std::string> names;
+  if (p.as_published || probes_ == Probes::kNone) return names;
+  names.push_back(probe_of(p.surface, Purpose::kProbeTimes).name);
+  if (probes_ == Probes::kEnergies) names.push_back(probe_of(p.surface, Purpose::kProbeEnergies).name);
+  return names;
+}
+
+std::size_t LayerModels::points_behind(const SurfacePlan& p) const {
+  std::size_t count = profile_.points(p.key).size() + profile_.points(empty_surface().name).size();
+  for (const std::string& probes : probes_of(p)) count += profile_.points(probes).size();
+  for (const Neighbour& n : p.subtract) count += points_behind(plan(n.key));
+  return count;
+}
+
+bool LayerModels::has(const std::string& key) const {
+  const SurfacePlan& p = plan(key);
+  const std::vector<std::string> probes = probes_of(p);
+  const bool measured = !profile_.points(key).empty() ||
+                        std::any_of(probes.begin(), probes.end(), [&](const std::string& stored) {
+                          return !profile_.points(stored).empty();
+                        });
+  return measured &&
+         std::all_of(p.subtract.begin(), p.subtract.end(), [&](const Neighbour& n) { return has(n.key); });
+}
+
+bool LayerModels::probed(const std::string& key, Channels channels) const {
+  for (const std::string& stored : probes_of(plan(key))) {
+    for (const StoredPoint& p : profile_.points(stored)) {
+      if (p.channels == channels) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Observation> LayerModels::observations_among(const std::string& stored, const SurfacePlan& p,
+                                                         Quantity quantity) const {
+  const double fixed = p.less_empty ? profile_.empty(quantity) : 0;
+  std::map<Channels, std::vector<Observation>> by_place;
+  for (const StoredPoint& point : profile_.points(stored)) {
+    const auto raw = value_of(point.measurement, quantity);
+    if (!raw) continue;
+    // A replay contains no iteration's fixed cost: the device has none, only the host does.
+    const bool replayed = point.measurement.mode == "replay";
+    double value = *raw - (replayed && quantity != Quantity::kHost ? 0 : fixed);
+    for (const Neighbour& n : p.subtract) value -= model(n.key, quantity).mean_at(n.channels(point.channels));
+    // A layer that costs less than the spread of an empty iteration is known to be next to nothing,
+    // but a logarithm needs it positive.
+    if (!p.as_published) value = std::max(value, 0.02 * *raw);
+    const double relative = error_of(point.measurement, quantity) * *raw / std::max(std::abs(value), 1e-300);
+    by_place[point.channels].push_back(
+        {point.channels, value, relative, replayed ? kReplayRepeatability : kEagerRepeatability});
+  }
+  std::vector<Observation> out;
+  for (const auto& [place, seen] : by_place) {
+    Observation mean{place, 0, 0, seen.front().repeatability};
+    for (const Observation& o : seen) {
+      mean.value += o.value / static_cast<double>(seen.size());
+      mean.error += o.error / static_cast<double>(seen.size());
+    }
+    out.push_back(mean);
+  }
+  return out;
+}
+
+std::vector<Observation> LayerModels::observations(const std::string& key, Quantity quantity) const {
+  return observations_among(key, plan(key), quantity);
+}
+
+std::vector<PowerObservation> LayerModels::powers_among(const std::string& stored) const {
+  std::vector<PowerObservation> out;
+  for (const StoredPoint& p : profile_.points(stored)) {
+    const Measurement& m = p.measurement;
+    if (m.energy_j) out.push_back({p.channels, *m.energy_j, m.time_s, m.energy_error, m.kernels});
+  }
+  return out;
+}
+
+const SurfaceModel& LayerModels::model(const std::string& key, Quantity quantity) const {
+  const SurfacePlan& p = plan(key);
+  Fitted<SurfaceModel>& fitted = profile_.fitted_->surfaces[{key, quantity, probes_}];
+  const std::size_t behind = points_behind(p);
+  if (fitted.model && fitted.points == behind) return *fitted.model;
+  std::vector<Observation> probed;
+  for (const std::string& stored : probes_of(p)) {
+    for (const Observation& o : observations_among(stored, p, quantity)) probed.push_back(o);
+  }
+  std::vector<Observation> seen = observations(key, quantity);
+  if (seen.empty()) seen = probed;
+  if (seen.empty())
+    throw Error(ErrorKind::kNotProfiled, "nothing was measured for " + key + "; run ampere profile");
+  const Stopwatch watch(profile_.fitted_->seconds);
+  auto made =
+      std::make_shared<SurfaceModel>(std::move(seen), p.kind.surface, cost_of(p),
+                                     p.as_published ? paper_surface_options() : default_surface_options());
+  for (const Observation& o : probed) made->know(o);
+  fitted = {behind, std::move(made)};
+  return *fitted.model;
+}
+
+// What a pool is told apart by: its kinds, and the idle power that theirs is counted from.
+std::string LayerModels::pool_name() const {
+  return names_ + "idle " + std::to_string(profile_.idle_power_w().value_or(0));
+}
+
+PowerModel::Others LayerModels::others() const {
+  std::size_t behind = 0;
+  for (const auto& [key, p] : plans_) behind += profile_.points(key).size();
+  Fitted<PowerModel::Others>& fitted = profile_.fitted_->pools[pool_name()];
+  if (fitted.model && fitted.points == behind) return *fitted.model;
+  std::map<std::string, PowerOfKind> kinds;
+  for (const auto& [key, p] : plans_) {
+    PowerOfKind kind{cost_of(p), powers_among(key)};
+    if (!p.as_published && !kind.observations.empty()) kinds.emplace(key, std::move(kind));
+  }
+  const Stopwatch watch(profile_.fitted_->seconds);
+  const double idle_w = profile_.idle_power_w().value_or(0);
+  auto made = std::make_shared<PowerModel::Others>();
+  made->by_rates = SharedPower::fit(kinds, idle_w);
+  made->by_kernels = SharedPower::fit(kinds, idle_w, PowerInputs::kKernels);
+  fitted = {behind, std::move(made)};
+  return *fitted.model;
+}
+
+const PowerModel& LayerModels::power(const SurfacePlan& p, bool with_others) const {
+  std::size_t behind = points_behind(p);
+  if (with_others) {
+    for (const auto& [key, other] : plans_) behind += profile_.points(key).size();
+  }
+  Fitted<PowerModel>& fitted = profile_.fitted_->powers[{p.key, with_others ? pool_name() : "", probes_}];
+  if (fitted.model && fitted.points == behind) return *fitted.model;
+  std::vector<PowerObservation> probed;
+  if (probes_ == Probes::kEnergies) probed = powers_among(probe_of(p.surface, Purpose::kProbeEnergies).name);
+  std::vector<PowerObservation> seen = powers_among(p.key);
+  if (seen.empty()) seen = probed;
+  if (seen.empty())
+    throw Error(ErrorKind::kNotProfiled, "no energy was measured for " + p.key + "; run ampere profile");
+  PowerModel::Others all;
+  if (with_others) all = others();
+  all.kind = p.key;
+  for (auto* shared : {&all.by_rates, &all.by_kernels}) {
+    if (*shared && !(*shared)->knows(p.key)) shared->reset();
+  }
+  const Stopwatch watch(profile_.fitted_->seconds);
+  auto made = std::make_shared<PowerModel>(seen, cost_of(p), all);
+  // As with times, what was measured of a place by itself counts last.
+  const auto tell_kernels = [&](const std::string& stored) {
+    for (const StoredPoint& point : profile_.points(stored))
+      made->know(point.channels, point.measurement.kernels);
+  };
+  tell_kernels(p.key);
+  if (probes_ != Probes::kNone) tell_kernels(probe_of(p.surface, Purpose::kProbeTimes).name);
+  for (const PowerObservation& o : probed) made->know(o);
+  fitted = {behind, std::move(made)};
+  return *fitted.model;
+}
+
+const PowerModel& LayerModels::own_power(const std::string& key) const { return power(plan(key), false); }
+
+bool LayerModels::all_have_energy(const SurfacePlan& p) const {
+  const auto complete = [&](const std::string& stored) {
+    const auto& seen = profile_.points(stored);
+    return std::all_of(seen.begin(), seen.end(),
+                       [](const StoredPoint& point) { return point.measurement.energy_j; });
+  };
+  return complete(p.key) &&
+         (probes_ == Probes::kNone || complete(probe_of(p.surface, Purpose::kProbeTimes).name));
+}
+
+SurfacePrediction LayerModels::energies(const std::string& key, const std::vector<Channels>& places) const {
+  const SurfacePlan& p = plan(key);
+  if (all_have_energy(p)) return model(key, Quantity::kEnergy).at(places);
+  return power(p, true).energy(places, model(key, Quantity::kTime).at(places));
+}
+
+HostTime LayerModels::host(const std::string& key) const {
+  std::vector<std::string> stored = probes_of(plan(key));
+  stored.insert(stored.begin(), key);
+  std::vector<double> values;
+  for (const std::string& from : stored) {
+    for (const StoredPoint& p : profile_.points(from)) {
+      if (p.measurement.host_s) values.push_back(*p.measurement.host_s);
+    }
+  }
+  if (values.empty()) return {};
+  // The host is disturbed by whatever else runs, so the middle counts and single values say little.
+  const double error = values.size() > 1 ? relative_error_of_median(values) : kHostScatter;
+  const double middle = median(values);
+  return {std::max(middle - profile_.empty(Quantity::kHost), 0.02 * middle), error * middle};
+}
+
+bool LayerModels::modelled() const {
+  for (const auto& [key, p] : plans_) {
+    for (const std::string& stored : {key, probe_of(p.surface, Purpose::kProbeTimes).name,
+                                      probe_of(p.surface, Purpose::kProbeEnergies).name}) {
+      for (const StoredPoint& point : profile_.points(stored)) {
+        if (point.measurement.modelled) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace ampere

@@ -1,0 +1,75 @@
+// What the layers of one network cost on a device, by the points in its profile. A pure function of those
+// points, of the network's surfaces and of which probes count: nothing that was estimated before matters.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/device_profile.h"
+#include "model/power_model.h"
+#include "model/surface_model.h"
+#include "model/surface_plan.h"
+
+namespace ampere {
+
+// Layers measured one by one while estimating (profile/probe.h), beside the surfaces: which of them count.
+enum class Probes { kNone, kTimes, kEnergies };
+
+// Time the host takes to issue a layer. It depends on the kind, hardly on the channels.
+struct HostTime {
+  double mean = 0;
+  double deviation = 0;  // standard error of the mean
+};
+
+class LayerModels {
+ public:
+  // `plans`: all surfaces that a method needs for the network. The profile must outlive the models; points
+  // that are added to it meanwhile count from then on.
+  LayerModels(const DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
+              Probes probes = Probes::kEnergies);
+
+  const DeviceProfile& profile() const { return profile_; }
+  Probes probes() const { return probes_; }
+  // Throws Error{kFailed} for a surface that is not among the plans.
+  const SurfacePlan& plan(const std::string& key) const;
+
+  bool knows(const std::string& key) const { return plans_.count(key) > 0; }
+
+  // True when the surface and all that is subtracted from it have points or probes.
+  bool has(const std::string& key) const;
+  // True when this very place was measured while estimating, and counts.
+  bool probed(const std::string& key, Channels channels) const;
+  // What the layer itself costs: neighbours and the empty iteration taken off. Places measured more than
+  // once are averaged.
+  std::vector<Observation> observations(const std::string& key, Quantity quantity) const;
+  // Fitted on first use. Throws Error{kNotProfiled} without points.
+  const SurfaceModel& model(const std::string& key, Quantity quantity) const;
+  // Where time was measured at more places than energy: told from the surface's own points alone, which is
+  // quick enough for after every point.
+  const PowerModel& own_power(const std::string& key) const;
+  // Energies at distinct places: told by the energies measured or, where times were measured without, as time
+  // times power, which all kinds of the network tell together.
+  SurfacePrediction energies(const std::string& key, const std::vector<Channels>& places) const;
+  HostTime host(const std::string& key) const;
+  // True when any energy among the points comes from a model.
+  bool modelled() const;
+
+ private:
+  std::vector<std::string> probes_of(const SurfacePlan& plan) const;
+  std::size_t points_behind(const SurfacePlan& plan) const;
+  bool all_have_energy(const SurfacePlan& plan) const;
+  std::vector<Observation> observations_among(const std::string& stored, const SurfacePlan& plan,
+                                              Quantity quantity) const;
+  std::vector<PowerObservation> powers_among(const std::string& stored) const;
+  const PowerModel& power(const SurfacePlan& plan, bool with_others) const;
+  std::string pool_name() const;
+  PowerModel::Others others() const;
+
+  const DeviceProfile& profile_;
+  std::map<std::string, SurfacePlan> plans_;
+  std::string names_;  // of all plans
+  Probes probes_;
+};
+
+}  // namespace ampere

@@ -1,0 +1,111 @@
+"""Stores of older versions, and profiles on their way between stores."""
+
+import json
+import shutil
+
+import support
+from support import DATA, QUICK, rows, scripted
+
+STORES = DATA / "stores"
+
+
+class OlderStores(support.AmpereTest):
+    def test_estimates_from_a_store_of_version_1_are_what_they_were(self):
+        told = json.loads((STORES / "v1_estimates.json").read_text())
+        for row in told["estimates"]:
+            with self.subTest(row["arguments"]):
+                shutil.copy(STORES / row["store"], self.store)
+                now = self.json_of("estimate", *row["arguments"])["iteration"]
+                for field in ("energy_j", "energy_low_j", "energy_high_j", "time_s"):
+                    self.assertAlmostEqual(now[field] / row[field], 1, places=9, msg=field)
+
+    def test_every_surface_of_version_1_is_known(self):
+        for name in ("v1_cpu.db", "v1_cuda.db"):
+            shutil.copy(STORES / name, self.store)
+            before = rows(self.store, "SELECT device, recipe, surface, measurement FROM point ORDER BY id")
+            page = self.folder / "page.html"
+            done = self.json_of("report", "-o", page)
+            self.assertGreater(done["surfaces"], 5)
+            self.assertIn('"unknown_surfaces":[]', page.read_text().replace(" ", "").replace("\n", ""))
+            self.assertEqual(rows(self.store, "SELECT device, recipe, surface, measurement FROM point ORDER BY id"), before)
+            self.assertEqual(rows(self.store, "PRAGMA user_version"), [(2,)])
+            self.assert_intact()
+
+    def test_a_newer_store_is_left_as_it_is(self):
+        shutil.copy(STORES / "v1_cpu.db", self.store)
+        import sqlite3
+        with sqlite3.connect(self.store) as db:
+            db.execute("PRAGMA user_version = 3")
+        content = self.store.read_bytes()
+        self.assert_refused(self.run_ampere("store", "list"), 2, "newer version")
+        self.assertEqual(self.store.read_bytes(), content)
+
+
+class Exchange(support.AmpereTest):
+    def profile(self, store, model="lenet5"):
+        self.output_of("profile", model, "--batch", "4", *QUICK, "--worker", scripted(), "--store", store)
+
+    def test_profiles_travel_as_json_and_keep_where_they_came_from(self):
+        self.profile(self.store)
+        page = self.folder / "me.json"
+        self.output_of("store", "export", "-o", page)
+        told = json.loads(page.read_text())
+        self.assertEqual(told["ampere_profiles"], 1)
+        other = self.folder / "other.db"
+        first = self.json_of("store", "import", page, "--store", other)
+        count = len(rows(self.store))
+        self.assertEqual((first["points_added"], first["points_known"], first["devices_added"]), (count, 0, 1))
+        again = self.json_of("store", "import", page, "--store", other)
+        self.assertEqual((again["points_added"], again["points_known"], again["devices_added"]), (0, count, 0))
+        for (origin,) in rows(other, "SELECT origin FROM point"):
+            self.assertRegex(origin, r"me\.json, exported 20\d\d-.*Z by ampere \d")
+        here = self.json_of("estimate", "lenet5:c1=3", "--batch", "4")
+        there = self.json_of("estimate", "lenet5:c1=3", "--batch", "4", "--store", other)
+        self.assertEqual(here["iteration"], there["iteration"])
+        self.assert_intact(other)
+
+    def test_stores_are_merged(self):
+        other = self.folder / "other.db"
+        self.profile(self.store, "lenet5")
+        self.profile(other, "cnn5")
+        done = self.json_of("store", "merge", other)
+        self.assertGreater(done["points_added"], 10)
+        self.json_of("estimate", "cnn5", "--batch", "4")
+        self.assertIn(("merged",), {(o.split()[0],) for (o,) in rows(self.store, "SELECT origin FROM point") if o})
+        self.assert_refused(self.run_ampere("store", "merge", self.store), 2, "the store itself")
+        self.assert_refused(self.run_ampere("store", "merge", self.folder / "no.db"), 2, "no such store")
+
+    def test_a_bad_file_changes_nothing(self):
+        self.profile(self.store)
+        page = self.folder / "me.json"
+        self.output_of("store", "export", "-o", page)
+        told = json.loads(page.read_text())
+        kept = rows(self.store)
+        surface = told["devices"][0]["surfaces"][-1]
+
+        def with_change(change):
+            copy = json.loads(page.read_text())
+            change(copy)
+            bad = self.folder / "bad.json"
+            bad.write_text(json.dumps(copy))
+            return self.run_ampere("store", "import", bad)
+
+        last = lambda c: c["devices"][0]["surfaces"][-1]
+        self.assertTrue(surface["points"])
+        for change, pattern in [
+                (lambda c: c.update(ampere_profiles=2), "update ampere"),
+                (lambda c: c.pop("devices"), "devices"),
+                (lambda c: c["devices"][0]["fingerprint"].update(name=7), "name"),
+                (lambda c: last(c).update(purpose="fun"), "purpose"),
+                (lambda c: last(c)["points"][0]["measurement"].update(time_s=-1), "positive|between"),
+                (lambda c: last(c)["points"][0]["channels"].update({"in": -4}), "between"),
+                (lambda c: last(c)["details"].update(kind={"ops": []}), "inputs|ops"),
+        ]:
+            self.assert_refused(with_change(change), 2, "bad.json", pattern)
+        self.assertEqual(rows(self.store), kept)
+        (self.folder / "empty.json").write_text("")
+        self.assert_refused(self.run_ampere("store", "import", self.folder / "empty.json"), 2, "empty.json")
+
+
+if __name__ == "__main__":
+    support.main()
