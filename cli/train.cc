@@ -150,7 +150,8 @@ void run(Options& o) {
   };
   const Training t = train_in_turns(*session.worker, std::move(networks), o.training, progress);
   const Json json = training_json(o, session, t, budget);
-  if (!o.output.empty()) write_file(o.output, json.dump(1) + "\n");
+  if (!o.output.empty())
+    write_file(o.output, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!o.csv.empty()) write_file(o.csv, csv_of(t));
   o.common.json ? print_json(json) : print_text(o, session, t, budget);
 }

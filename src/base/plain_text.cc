@@ -81,6 +81,12 @@ bool is_utf8(const std::string& text) {
   return true;
 }
 
+std::string as_utf8(const std::string& text) {
+  return mapped(text, [](std::uint32_t code, const std::string& bytes) {
+    return code == kInvalid ? kReplacement : bytes;
+  });
+}
+
 std::string plain_text(const std::string& text) { return shown(text, false); }
 std::string plain_line(const std::string& text) { return shown(text, true); }
 

@@ -7,6 +7,8 @@
 namespace ampere {
 
 bool is_utf8(const std::string& text);
+// Bytes that are not UTF-8, which JSON cannot hold, become U+FFFD.
+std::string as_utf8(const std::string& text);
 
 // Control characters become "\x1b" (a C1 control, which UTF-8 writes in two bytes, "\x9b"), marks that turn
 // the direction of writing "\u202e", and bytes that are not UTF-8 "\xff". Newlines and tabs stay.

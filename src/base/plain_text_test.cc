@@ -27,6 +27,7 @@ TEST(PlainText, KnowsUtf8) {
   for (const char* bad :
        {"\x80", "\xc0\x80", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff"})
     EXPECT_FALSE(is_utf8(bad));
+  EXPECT_EQ(as_utf8("a\xff\xc3\u00fc\x1b"), "a\ufffd\ufffd\u00fc\x1b");
 }
 
 TEST(PlainText, JsonStaysJson) {
