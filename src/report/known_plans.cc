@@ -76,7 +76,8 @@ std::vector<KnownNetwork> whole_networks(const Store& store, const std::string& 
     for (const SurfaceCount& s : surfaces) {
       if (!starts_with(s.surface, kind)) continue;
       if (!seen.insert(s.recipe + " " + family_in(s.surface)).second) continue;
-      networks.push_back(trained(store.points(device, s.recipe, s.surface).front(), s.recipe));
+      const std::vector<StoredPoint> points = store.points(device, s.recipe, s.surface);
+      if (!points.empty()) networks.push_back(trained(points.front(), s.recipe));
     }
   }
   return networks;
