@@ -51,12 +51,10 @@ std::string with_spread(double value, double spread) {
 
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f}%", 100 * fraction); }
 
-void print_wrapped(const std::string& text) {
-  fmt::print("{}", wrapped(text, 0, std::min(80, terminal_width())));
-}
+void print_wrapped(const std::string& text) { print("{}", wrapped(text, 0, std::min(80, terminal_width()))); }
 
 void print_series(const AdditivitySeries& s, bool modelled) {
-  fmt::print("\n{} training{}\n\n", s.name(), modelled ? ", modelled energy" : "");
+  print("\n{} training{}\n\n", s.name(), modelled ? ", modelled energy" : "");
   Table table{{"layers", "energy (spread)", "time (spread)", "last layer (spread)", "off line"},
               {},
               {true, true, true, true, true},
@@ -84,13 +82,13 @@ void print_series(const AdditivitySeries& s, bool modelled) {
                          fit->r2 ? fmt::format("{:.4f}", *fit->r2) : "", percent_text(fit->mean_residual),
                          percent_text(fit->largest_residual)});
   }
-  fmt::print("\n");
+  print("\n");
   print(fits);
 }
 
 void print_phases(const Additivity& a) {
-  fmt::print("\nNeuralPower's way: phases measured alone and added up{}\n\n",
-             a.modelled ? ", modelled energy" : "");
+  print("\nNeuralPower's way: phases measured alone and added up{}\n\n",
+        a.modelled ? ", modelled energy" : "");
   Table table{{"layers", "forward", "backward", "update", "sum (spread)", "iteration", "sum is off"},
               {},
               {true, true, true, true, true, true, true},
@@ -122,7 +120,7 @@ void print_text(const Options& o, const Session& session, const Additivity& a) {
     spreads += fmt::format("{}{} of the energy in {} training", spreads.empty() ? "" : ", ",
                            percent_text(s.mean_spread()), s.name());
   }
-  fmt::print("\n");
+  print("\n");
   print_wrapped(
       fmt::format("figures are medians of {} passes, with the spread from the lowest pass to the highest: on "
                   "average {}; a "
@@ -185,7 +183,7 @@ void run(Options o) {
     return;
   }
   print_text(o, session, a);
-  if (!o.output.empty()) fmt::print("raw points in {}\n", o.output);
+  if (!o.output.empty()) print("raw points in {}\n", o.output);
 }
 
 }  // namespace

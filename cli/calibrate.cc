@@ -1,7 +1,5 @@
 #include "calibrate.h"
 
-#include <fmt/core.h>
-
 #include <cmath>
 
 #include "base/error.h"
@@ -55,8 +53,8 @@ void run_calibrate(const std::string& name, const CommonOptions& options) {
                 {"watts_per_core", rounded.value()}});
     return;
   }
-  fmt::print("{} per busy core, by meter {} ({})\n", watts_text(found.value()), info.name, info.scope);
-  fmt::print("export AMPERE_CPU_WATTS={:.2f}\n", rounded.value());
+  print("{} per busy core, by meter {} ({})\n", watts_text(found.value()), info.name, info.scope);
+  print("export AMPERE_CPU_WATTS={:.2f}\n", rounded.value());
 }
 
 }  // namespace ampere

@@ -8,7 +8,9 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "progress.h"
+#include "text.h"
 
 namespace ampere {
 
@@ -129,9 +131,9 @@ OnStep shown(bool quiet) {
 }
 
 void print_json(const Json& json) {
-  std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  std::puts(plain_json(json.dump(2, ' ', false, Json::error_handler_t::replace)).c_str());
 }
 
-void warn(const std::string& message) { std::fprintf(stderr, "ampere: %s\n", message.c_str()); }
+void warn(const std::string& message) { put_message(message); }
 
 }  // namespace ampere

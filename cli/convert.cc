@@ -1,10 +1,9 @@
 // ampere convert: any network as a network file, which can be read, edited and kept.
-#include <fmt/core.h>
-
 #include <chrono>
 #include <memory>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "common.h"
 #include "layers/parse.h"
 #include "network/network_json.h"
@@ -29,7 +28,7 @@ void run(const Options& o) {
   const std::vector<Layer> layers = parse_layers(model.network, o.model.batch);
   const std::string text = network_to_json(model.network).dump(1, ' ', false, Json::error_handler_t::replace);
   if (o.output.empty()) {
-    fmt::print("{}\n", text);
+    print("{}\n", plain_json(text));
     return;
   }
   require_writable(o.output);
@@ -53,9 +52,9 @@ void run(const Options& o) {
                 {"ignored_flops_share", model.ignored_flops_share}});
     return;
   }
-  fmt::print("{}: {} ops, {} layers, {} weights, read in {}, written to {}\n", model.network.name(),
-             model.network.nodes().size(), layers.size(), count_text(cost.parameters), seconds_text(seconds),
-             o.output);
+  print("{}: {} ops, {} layers, {} weights, read in {}, written to {}\n", model.network.name(),
+        model.network.nodes().size(), layers.size(), count_text(cost.parameters), seconds_text(seconds),
+        o.output);
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // ampere detect: what can train and what can be metered here.
-#include <fmt/core.h>
-
 #include <memory>
 
 #include "base/error.h"
@@ -31,9 +29,9 @@ std::string quantity(const Json& character, const char* key, std::string (*text)
 void print_device(const Json& device) {
   for (const auto& [key, value] : device.items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    if (!text.empty()) fmt::print("{:<14}{}\n", key, text);
+    if (!text.empty()) print("{:<14}{}\n", key, text);
   }
-  fmt::print("\n");
+  print("\n");
 }
 
 void print_usable(const Json& meters, const std::string& preferred) {
@@ -64,13 +62,13 @@ void print_why(const Json& meters, const std::string& preferred) {
         "; chosen as the first usable meter, in order of trust, that sees the device that trains";
     if (meter.boolean("modelled", false))
       why += "; its energy is modelled, not measured, and every figure made with it says so";
-    fmt::print("\n{}", wrapped(why, 2, terminal_width()));
+    print("\n{}", wrapped(why, 2, terminal_width()));
   }
-  fmt::print("\nnot usable here:\n");
+  print("\nnot usable here:\n");
   for (const Json& m : meters) {
     JsonReader meter(m, "meter");
     if (!meter.boolean("available")) {
-      fmt::print("{}", wrapped(meter.text("name") + ": " + meter.text("why", ""), 2, terminal_width()));
+      print("{}", wrapped(meter.text("name") + ": " + meter.text("why", ""), 2, terminal_width()));
     }
   }
 }

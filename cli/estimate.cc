@@ -142,7 +142,7 @@ void print_json_estimate(const Options& o, const LoadedModel& model, const Answe
   print_json(out);
 }
 
-void say(const std::string& text) { fmt::print("{}", wrapped(text, 2, terminal_width())); }
+void say(const std::string& text) { print("{}", wrapped(text, 2, terminal_width())); }
 
 // Shares near 0 and 1 keep the digits that tell them apart from those.
 std::string probability_text(double p) {
@@ -188,10 +188,10 @@ void print_advice(const Answer& a) {
 void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
   const Estimate& e = a.estimate;
   const Job& job = a.job;
-  fmt::print("{} at batch {} on {}, {}{}, meter {}{}\n\n", model.network.name(), o.model.batch,
-             a.device.fingerprint.value("name", "?"), o.model.recipe.word(),
-             o.training() == MeasureMode::kReplay ? ", replayed" : "",
-             a.device.fingerprint.value("meter", "?"), e.modelled ? " (modelled, not measured, energy)" : "");
+  print("{} at batch {} on {}, {}{}, meter {}{}\n\n", model.network.name(), o.model.batch,
+        a.device.fingerprint.value("name", "?"), o.model.recipe.word(),
+        o.training() == MeasureMode::kReplay ? ", replayed" : "", a.device.fingerprint.value("meter", "?"),
+        e.modelled ? " (modelled, not measured, energy)" : "");
   Table table{{"layer", "role", "kind", "channels", "energy", "time", "share"},
               {},
               {false, false, false, false, true, true, true},
@@ -206,15 +206,15 @@ void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
   }
   print(table);
   if (e.layers.size() > table.rows.size())
-    fmt::print("... {} more layers (--all shows them)\n", e.layers.size() - table.rows.size());
+    print("... {} more layers (--all shows them)\n", e.layers.size() - table.rows.size());
   for (const LayerEstimate& l : e.layers) {
     if (l.extrapolated) {
-      fmt::print("! outside the profiled channels; this widens them: {}\n",
-                 profile_command(o.model, o.common, o.method));
+      print("! outside the profiled channels; this widens them: {}\n",
+            profile_command(o.model, o.common, o.method));
       break;
     }
   }
-  fmt::print("\n");
+  print("\n");
   Table total{{"", "energy (95% interval)", "time (95% interval)"}, {}, {}, -1};
   auto row = [&](const std::string& what, double n) {
     total.rows.push_back(
@@ -226,7 +226,7 @@ void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
     row(fmt::format("job ({} epoch{})", o.epochs, o.epochs == 1 ? "" : "s"), job.iterations);
   }
   print(total);
-  fmt::print("\n");
+  print("\n");
   if (a.battery) print_battery(o, a);
   print_advice(a);
   if (a.probed) {

@@ -40,7 +40,7 @@ void print_networks(const Evaluation& e) {
                           seconds_text(e.truth[i].time_s), seconds_text(p.time_s)});
   }
   print(table);
-  fmt::print("\n");
+  print("\n");
 }
 
 void print_summary(const Evaluation& e) {
@@ -62,12 +62,11 @@ void print_summary(const Evaluation& e) {
       table.rows.back().push_back(m.mape_at_true_time ? percent_text(*m.mape_at_true_time) : "");
   }
   print(table);
-  fmt::print("noise floor (the same networks measured again): {}\n", percent_text(e.noise_floor));
-  fmt::print("flops, flops-affine and flops-bytes were fitted to these very networks\n");
+  print("noise floor (the same networks measured again): {}\n", percent_text(e.noise_floor));
+  print("flops, flops-affine and flops-bytes were fitted to these very networks\n");
   if (two_clocks) {
-    fmt::print("{}",
-               wrapped("at true time: had the time of each iteration been known, which the host decides", 0,
-                       terminal_width()));
+    print("{}", wrapped("at true time: had the time of each iteration been known, which the host decides", 0,
+                        terminal_width()));
   }
 }
 
@@ -81,17 +80,16 @@ void run_one(const Options& o, const Session& session, const EvaluationOptions& 
     return;
   }
   const Evaluation& e = result.evaluation;
-  fmt::print("{} at batch {}, {} random networks{}, on {}, meter {}{}\n\n", options.model,
-             options.setup.batch, e.truth.size(), options.mode == MeasureMode::kReplay ? ", replayed" : "",
-             session.fingerprint.value("name", "?"), session.meter,
-             result.modelled ? " (modelled energy)" : "");
+  print("{} at batch {}, {} random networks{}, on {}, meter {}{}\n\n", options.model, options.setup.batch,
+        e.truth.size(), options.mode == MeasureMode::kReplay ? ", replayed" : "",
+        session.fingerprint.value("name", "?"), session.meter, result.modelled ? " (modelled energy)" : "");
   if (o.each || e.truth.size() <= 10) print_networks(e);
   print_summary(e);
   for (const MethodProfile& p : result.profiles) {
-    fmt::print("profiling for {}: {} ({} points measured, {} known)\n", p.method,
-               duration_text(p.summary.seconds), p.summary.measured, p.summary.reused);
+    print("profiling for {}: {} ({} points measured, {} known)\n", p.method, duration_text(p.summary.seconds),
+          p.summary.measured, p.summary.reused);
   }
-  if (!o.output.empty()) fmt::print("raw points in {0}.json and {0}.csv\n", o.output);
+  if (!o.output.empty()) print("raw points in {0}.json and {0}.csv\n", o.output);
 }
 
 void run_all_of_suite(const Options& o, const EvaluationOptions& options) {
@@ -100,7 +98,7 @@ void run_all_of_suite(const Options& o, const EvaluationOptions& options) {
   };
   const SuiteResult result = run_suite(open_session(o.common), o.suite, options, o.methods, o.samples,
                                        shown(o.common.quiet), begins);
-  fmt::print("{}", result.report);
+  print("{}", result.report);
   if (result.not_begun > 0) {
     warn(fmt::format("{} of {} evaluations were not begun in {} s; the same command goes on with them",
                      result.not_begun, result.runs, std::lround(o.suite.seconds)));

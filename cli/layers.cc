@@ -60,9 +60,8 @@ void run_layers(const CommonOptions& options, const ModelOptions& m) {
     return;
   }
   print(table);
-  fmt::print("\n{}: {} layers of {} kinds, {} weights, {}FLOP per iteration of batch {}\n",
-             model.network.name(), layers.size(), groups.size(), count_text(total.parameters),
-             count_text(total.flops()), m.batch);
+  print("\n{}: {} layers of {} kinds, {} weights, {}FLOP per iteration of batch {}\n", model.network.name(),
+        layers.size(), groups.size(), count_text(total.parameters), count_text(total.flops()), m.batch);
 }
 
 }  // namespace

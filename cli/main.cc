@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "text.h"
 #include "verbs.h"
 
 namespace {
@@ -32,7 +33,9 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int failed(const std::string& message, int code) {
-  std::fprintf(stderr, "ampere: %s\n", message.c_str());
+  // What is not profiled yet is a list of layer kinds, which all have to be seen.
+  const bool list = code == ampere::exit_code(ampere::ErrorKind::kNotProfiled);
+  ampere::put_message(message, list ? 10 * ampere::kUsualMessage : ampere::kUsualMessage);
   return code;
 }
 

@@ -91,23 +91,23 @@ void print_each(const Repeats& repeats) {
   int number = 0;
   for (const Repeat& repeat : repeats.all) {
     const Measurement& m = repeat.measurement;
-    fmt::print("{:>3}: {}, standard error {} of energy, {} of time{}\n", ++number, figures_text(m),
-               percent_text(m.energy_error), percent_text(m.time_error), m.stable ? "" : ", not settled");
+    print("{:>3}: {}, standard error {} of energy, {} of time{}\n", ++number, figures_text(m),
+          percent_text(m.energy_error), percent_text(m.time_error), m.stable ? "" : ", not settled");
   }
 }
 
 void print_repeats(const Options& o, const Network& network, const Repeats& repeats) {
   const Measurement m = median_of(repeats);
   if (o.repeat > 1) print_each(repeats);
-  fmt::print("{} at batch {}: {} ({}, meter {}{})\n", network.name(), o.model.batch, figures_text(m), m.mode,
-             m.meter, m.modelled ? ", modelled" : "");
+  print("{} at batch {}: {} ({}, meter {}{})\n", network.name(), o.model.batch, figures_text(m), m.mode,
+        m.meter, m.modelled ? ", modelled" : "");
   if (o.repeat > 1) {
-    fmt::print("medians of {} measurements; scatter {} of energy, {} of time\n", repeats.all.size(),
-               scatter_text(energy_scatter(repeats)), scatter_text(time_scatter(repeats)));
+    print("medians of {} measurements; scatter {} of energy, {} of time\n", repeats.all.size(),
+          scatter_text(energy_scatter(repeats)), scatter_text(time_scatter(repeats)));
   }
-  fmt::print("standard error {} of energy, {} of time; {} windows, {} outliers, {} iterations\n",
-             percent_text(m.energy_error), percent_text(m.time_error), m.windows, m.outliers, m.iterations);
-  if (!m.note.empty()) fmt::print("note: {}\n", m.note);
+  print("standard error {} of energy, {} of time; {} windows, {} outliers, {} iterations\n",
+        percent_text(m.energy_error), percent_text(m.time_error), m.windows, m.outliers, m.iterations);
+  if (!m.note.empty()) print("note: {}\n", m.note);
 }
 
 void refuse_unsettled(const Options& o, const Repeats& repeats) {

@@ -42,7 +42,7 @@ void print_ops() {
     table.rows.push_back({op.name, inputs, attributes});
   }
   print(table);
-  fmt::print("* required\n");
+  print("* required\n");
 }
 
 void print_zoo(bool json) {

@@ -37,18 +37,17 @@ double target_of(const std::string& text) {
 }
 
 void print_refinement(const Refinement& r, const std::string& target) {
-  fmt::print(
-      "{}",
-      wrapped(r.reached
-                  ? fmt::format("the network's energy is known to {} at 95% ({} layers measured "
-                                "at their own channels in {})",
-                                percent_text(r.half_width), r.measured, duration_text(r.seconds))
-                  : fmt::format("{} was not reached: the network's energy is known to {} at 95% "
-                                "with every layer that matters measured; the rest is how far whole "
-                                "networks are off the sums of their layers here. More --whole-networks may "
-                                "narrow it",
-                                target, percent_text(r.half_width)),
-              2, terminal_width()));
+  print("{}",
+        wrapped(r.reached
+                    ? fmt::format("the network's energy is known to {} at 95% ({} layers measured "
+                                  "at their own channels in {})",
+                                  percent_text(r.half_width), r.measured, duration_text(r.seconds))
+                    : fmt::format("{} was not reached: the network's energy is known to {} at 95% "
+                                  "with every layer that matters measured; the rest is how far whole "
+                                  "networks are off the sums of their layers here. More --whole-networks may "
+                                  "narrow it",
+                                  target, percent_text(r.half_width)),
+                2, terminal_width()));
 }
 
 Json to_json(const MethodProfile& p) {
@@ -76,12 +75,12 @@ void print_text(const MethodProfile& p) {
                           percent_text(s.deviation), to_word(s.why)});
   }
   print(table);
-  fmt::print("\n{}: {} points measured, {} already known, {} in all, of which fitting {}\n", p.method,
-             p.summary.measured, p.summary.reused, duration_text(p.summary.seconds),
-             seconds_text(p.summary.fitting_seconds));
+  print("\n{}: {} points measured, {} already known, {} in all, of which fitting {}\n", p.method,
+        p.summary.measured, p.summary.reused, duration_text(p.summary.seconds),
+        seconds_text(p.summary.fitting_seconds));
   if (p.summary.unstable > 0) {
-    fmt::print("{} points never settled to the target error; a quieter machine or --point-seconds helps\n",
-               p.summary.unstable);
+    print("{} points never settled to the target error; a quieter machine or --point-seconds helps\n",
+          p.summary.unstable);
   }
 }
 
@@ -114,9 +113,8 @@ void run_exact(const Options& o, const LoadedModel& model) {
     print_json(out);
     return;
   }
-  fmt::print(
-      "{} of its {} distinct layers measured at their own channels in {}, {} known before\nkept in {}\n",
-      s.measured, s.layers, duration_text(s.seconds), s.known, session.store->path());
+  print("{} of its {} distinct layers measured at their own channels in {}, {} known before\nkept in {}\n",
+        s.measured, s.layers, duration_text(s.seconds), s.known, session.store->path());
 }
 
 void run(const Options& o) {
@@ -155,7 +153,7 @@ void run(const Options& o) {
   }
   for (const MethodProfile& p : results) print_text(p);
   if (refinement) print_refinement(*refinement, o.target);
-  fmt::print("kept in {}\n", session.store->path());
+  print("kept in {}\n", session.store->path());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/plain_text.h"
 #include "text.h"
 
 namespace ampere {
@@ -56,7 +57,7 @@ void Progress::draw(int done, int of, const std::string& left, const std::string
     last_tenth_ = tenth;
     std::string line = fmt::format("{}: {}/{}", title_, done, of);
     for (const std::string& more : {left, what}) line += more.empty() ? "" : ", " + more;
-    std::fputs((line + "\n").c_str(), stderr);
+    std::fputs((capped(plain_line(line), kUsualMessage) + "\n").c_str(), stderr);
     return;
   }
   winsize size{};
@@ -66,6 +67,7 @@ void Progress::draw(int done, int of, const std::string& left, const std::string
   std::string line = fmt::format("{} [{}{}] {}/{}", title_, std::string(static_cast<std::size_t>(full), '#'),
                                  std::string(static_cast<std::size_t>(bar - full), '.'), done, of);
   for (const std::string& more : {left, what}) line += more.empty() ? "" : "  " + more;
+  line = plain_line(line);
   if (static_cast<int>(line.size()) >= width) line.resize(static_cast<std::size_t>(width - 1));
   std::fputs(("\r\033[K" + line).c_str(), stderr);
   std::fflush(stderr);

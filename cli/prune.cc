@@ -166,7 +166,7 @@ void print_json_plan(const Options& o, const PruneOptions& p, const Network& net
   print_json(out);
 }
 
-void say(const std::string& text) { fmt::print("{}", wrapped(text, 2, terminal_width())); }
+void say(const std::string& text) { print("{}", wrapped(text, 2, terminal_width())); }
 
 std::string amount_text(const PrunePlan& plan, double amount) {
   return plan.after ? joules_text(amount) : count_text(amount) + "FLOPs";
@@ -182,7 +182,7 @@ void print_text(const Options& o, const PruneOptions& p, const Network& network,
                         plan.after->modelled ? " (modelled, not measured, energy)" : "");
   }
   say(fmt::format("{} at batch {}{}", network.name(), o.model.batch, where));
-  fmt::print("\n");
+  print("\n");
   const char* what = plan.after ? "energy" : "FLOPs";
   Table table{{"layer", "kind", "channels", "pruned to", what, "pruned to", "share"},
               {},
@@ -196,7 +196,7 @@ void print_text(const Options& o, const PruneOptions& p, const Network& network,
                           amount_text(plan, after), percent_text(after / before)});
   }
   print(table);
-  fmt::print("\n");
+  print("\n");
   say(fmt::format("{} per iteration instead of {} ({}); the budget is {}",
                   amount_text(plan, whole(plan, true)), amount_text(plan, whole(plan, false)),
                   percent_text(whole(plan, true) / whole(plan, false)), amount_text(plan, plan.budget)));

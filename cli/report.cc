@@ -105,13 +105,13 @@ void run(const Options& o) {
     print_json(out);
     return;
   }
-  fmt::print(
-      "{}", wrapped(fmt::format(
-                        "{}: {} networks estimated, {} surfaces, {} evaluations, {} kB; open it in a browser",
+  print("{}",
+        wrapped(
+            fmt::format("{}: {} networks estimated, {} surfaces, {} evaluations, {} kB; open it in a browser",
                         o.output, data["estimates"].size(), data["surfaces"].size(),
                         data["evaluations"].size(), page.size() / 1000),
-                    2, terminal_width()));
-  if (figures > 0) fmt::print("{}: {} figures as SVG, each with its numbers as CSV\n", o.figures, figures);
+            2, terminal_width()));
+  if (figures > 0) print("{}: {} figures as SVG, each with its numbers as CSV\n", o.figures, figures);
   for (const std::string& file : results.ignored) warn(file + ": not a result that a report shows; left out");
 }
 

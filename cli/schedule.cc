@@ -58,7 +58,7 @@ std::string wh_text(double joules) {
   return std::abs(wh) >= 0.1 ? fmt::format("{:.{}f} Wh", wh, std::abs(wh) < 10 ? 2 : 1) : joules_text(joules);
 }
 
-void say(const std::string& text) { fmt::print("{}", wrapped(text, 2, terminal_width())); }
+void say(const std::string& text) { print("{}", wrapped(text, 2, terminal_width())); }
 
 struct Report {
   Problem problem;
@@ -109,7 +109,7 @@ void print_text(const Options& o, const Report& r) {
   const double risk = o.schedule(Solver::kAuto).risk;
   if (!r.plan.jobs.empty()) {
     print_plan(r);
-    fmt::print("\n");
+    print("\n");
   }
   say(fmt::format(
       "{} of {} jobs planned, worth {:.6g} of {:.6g} ({}); {} with probability {:.6g}%{}", r.plan.jobs.size(),
@@ -125,7 +125,7 @@ void print_text(const Options& o, const Report& r) {
     say(fmt::format("the heuristic's plan is worth {:.6g}, {} less than the exact one", r.other->value,
                     percent_text(gap_of(r))));
   }
-  if (!r.plan.refused.empty()) fmt::print("\nrefused\n");
+  if (!r.plan.refused.empty()) print("\nrefused\n");
   for (const Refusal& refusal : r.plan.refused)
     say(fmt::format("{}: {}", r.problem.jobs[refusal.job].name, refusal.text));
   for (const Refusal& refusal : r.plan.refused) {

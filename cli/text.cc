@@ -10,11 +10,14 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/plain_text.h"
+
 namespace ampere {
 namespace {
 
 constexpr int kUsualWidth = 100;
 constexpr int kNarrowest = 40;
+constexpr std::size_t kLongestCell = 300;
 
 // Three significant digits with an SI prefix between nano and giga.
 std::string scaled(double value, const char* unit) {
@@ -121,6 +124,9 @@ int terminal_width() {
 std::string Table::text(int width) const {
   std::vector<std::vector<std::string>> all = {header};
   all.insert(all.end(), rows.begin(), rows.end());
+  for (auto& row : all) {
+    for (std::string& cell : row) cell = capped(plain_line(cell), kLongestCell);
+  }
   std::vector<std::size_t> widths(header.size(), 0);
   for (const auto& row : all) {
     for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
@@ -136,7 +142,8 @@ std::string Table::text(int width) const {
     w = narrowed;
   }
   if (width < kUsualWidth && total > static_cast<std::size_t>(width))
-    return as_records(*this, static_cast<std::size_t>(width));
+    return as_records({all[0], {all.begin() + 1, all.end()}, right, flexible},
+                      static_cast<std::size_t>(width));
   std::string out;
   for (std::size_t r = 0; r < all.size(); ++r) {
     std::string line;
@@ -156,6 +163,12 @@ std::string Table::text(int width) const {
   return out;
 }
 
-void print(const Table& table) { std::fputs(table.text(terminal_width()).c_str(), stdout); }
+void print(const Table& table) { put(table.text(terminal_width())); }
+
+void put(const std::string& text) { std::fputs(plain_text(text).c_str(), stdout); }
+
+void put_message(const std::string& message, std::size_t most) {
+  std::fputs(("ampere: " + capped(plain_text(message), most) + "\n").c_str(), stderr);
+}
 
 }  // namespace ampere

@@ -1,7 +1,10 @@
 // What people read: numbers with units, and tables that fit the terminal.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "estimate/estimate.h"
@@ -36,5 +39,16 @@ struct Table {
   std::string text(int width) const;
 };
 void print(const Table& table);
+
+// Standard output and standard error, with whatever strangers put into names, notes and errors made harmless:
+// no control character but newlines and tabs reaches the terminal (base/plain_text.h).
+void put(const std::string& text);
+template <class... Arguments>
+void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  put(fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+// "ampere: MESSAGE" on standard error, of at most about `most` bytes.
+inline constexpr std::size_t kUsualMessage = 2000;
+void put_message(const std::string& message, std::size_t most = kUsualMessage);
 
 }  // namespace ampere

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/csv.h"
 #include "base/error.h"
 #include "common.h"
 #include "network/cost.h"
@@ -97,20 +98,20 @@ std::string csv_of(const Training& t) {
   std::string text = "label,iteration,energy_j,time_s,train_loss,test_loss,test_accuracy\n";
   for (const TrainedNetwork& n : t.networks) {
     for (const CurvePoint& p : n.curve) {
-      text += fmt::format("{},{},{:.6g},{:.6g},{},{:.6g},{:.6g}\n", n.label, p.iteration, p.energy_j,
-                          p.time_s, p.iteration > 0 ? fmt::format("{:.6g}", p.train_loss) : "", p.test_loss,
-                          p.test_accuracy);
+      text += fmt::format("{},{},{:.6g},{:.6g},{},{:.6g},{:.6g}\n", csv_cell(n.label), p.iteration,
+                          p.energy_j, p.time_s, p.iteration > 0 ? fmt::format("{:.6g}", p.train_loss) : "",
+                          p.test_loss, p.test_accuracy);
     }
   }
   return text;
 }
 
 void print_text(const Options& o, const Session& session, const Training& t, std::optional<double> budget) {
-  fmt::print("{}\n", wrapped(fmt::format("{} iterations at batch {} on {}, {}, meter {}{}",
-                                         o.training.iterations, o.training.batch,
-                                         session.fingerprint.value("name", "?"), o.training.recipe.word(),
-                                         t.meter, t.modelled ? " (modelled, not measured, energy)" : ""),
-                             2, terminal_width()));
+  print("{}\n", wrapped(fmt::format("{} iterations at batch {} on {}, {}, meter {}{}", o.training.iterations,
+                                    o.training.batch, session.fingerprint.value("name", "?"),
+                                    o.training.recipe.word(), t.meter,
+                                    t.modelled ? " (modelled, not measured, energy)" : ""),
+                        2, terminal_width()));
   Table table{{"network", "parameters", "FLOPs", "energy", "share", "time", "test loss", "accuracy"},
               {},
               {false, true, true, true, true, true, true, true},
@@ -149,7 +150,8 @@ void run(Options& o) {
   };
   const Training t = train_in_turns(*session.worker, std::move(networks), o.training, progress);
   const Json json = training_json(o, session, t, budget);
-  if (!o.output.empty()) write_file(o.output, json.dump(1) + "\n");
+  if (!o.output.empty())
+    write_file(o.output, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!o.csv.empty()) write_file(o.csv, csv_of(t));
   o.common.json ? print_json(json) : print_text(o, session, t, budget);
 }

@@ -47,6 +47,12 @@ NETWORKS = [
     ("shape mismatch", {"nodes": [{"name": "x", **IMAGE}, {"name": "c", **conv(4)},
                                   {"name": "sum", "op": "add", "inputs": ["x", "c"]}]}, r'"?sum"?'),
     ("kernel too large", {"nodes": [{"op": "input", "shape": [3, 2, 2]}, {"name": "c", **conv(4)}]}, r'"?c"?'),
+    ("a key twice", '{"nodes": [{"op": "input", "shape": [3, 8, 8]}, {"op": "relu", "op": "tanh"}]}',
+     r'the key "op" is there twice in "nodes"\[1\]'),
+    ("too many inputs", {"nodes": [{"name": "x", **IMAGE}, {"name": "sum", "op": "add", "inputs": ["x"] * 90000}]},
+     r'node "sum" \(add\): needs at most 1024 inputs, found 90000'),
+    ("too few inputs", {"nodes": [{"name": "x", **IMAGE}, {"name": "sum", "op": "add", "inputs": ["x"]}]},
+     r'node "sum" \(add\): needs at least 2 inputs, found 1'),
     ("linear over an embedding index", {"nodes": [IMAGE, {"op": "embedding", "vocabulary": 9, "dim": 2}]}, r"embedding|int"),
 ]
 
@@ -151,10 +157,58 @@ class BadNetwork(AmpereTest):
                 with self.subTest(name, verb=verb[0]):
                     self.assert_refused(self.run_ampere(*verb, path), 2, r"network\.json: ", pattern)
 
+    def cpu_seconds_to_refuse(self, nodes):
+        path = self.folder / "many.json"
+        path.write_text('{"nodes": [' + ", ".join(['{"op": "relu"}'] * nodes) + "]}")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assert_refused(self.run_ampere("layers", path), 2, r"many\.json: more than 20000 nodes")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def test_many_nodes_take_no_quadratic_time(self):
+        """Ten times the nodes took a hundred times the work before they were counted."""
+        self.assertLess(self.cpu_seconds_to_refuse(400_000), 40 * self.cpu_seconds_to_refuse(40_000))
+
     def test_file_that_is_not_utf8(self):
         path = self.folder / "latin.json"
         path.write_bytes(b'{"name": "\xe9\xff", "nodes": []}')
         self.assert_refused(self.run_ampere("layers", path), 2, r"latin\.json: not valid JSON")
+
+
+def field(number, content):
+    """One field of a protobuf message: bytes, text or a small number."""
+    if isinstance(content, int):
+        return bytes([number << 3, content])
+    return bytes([number << 3 | 2, len(content) & 127 | 128, len(content) >> 7]) + content
+
+
+def onnx_of(names):
+    """An ONNX file of a chain of Relu with these names."""
+    value = field(2, field(1, field(1, 1) + field(2, b"".join(field(1, field(1, d)) for d in (1, 3, 8, 8)))))
+    nodes = b"".join(field(1, field(1, b"t%d" % i) + field(2, b"t%d" % (i + 1)) + field(3, name) + field(4, b"Relu"))
+                     for i, name in enumerate(names))
+    graph = nodes + field(2, b"g") + field(11, field(1, b"t0") + value) + field(12, field(1, b"t%d" % len(names)) + value)
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+
+
+class BadName(AmpereTest):
+    def test_onnx_file_whose_names_are_not_utf8(self):
+        """Also where a long name is cut within a character."""
+        path = self.folder / os.fsdecode(b"odd\xff.onnx")
+        path.write_bytes(onnx_of([b"\xff\xfe", b"x" + 100 * "\u00fc".encode(), b"last"]))
+        self.output_of("profile", path, "-q", *support.QUICK, "--worker", scripted())
+        self.assertEqual(self.json_of("estimate", path)["model"], "odd\ufffd")
+        self.output_of("convert", path, "-o", "network.json")
+        self.assertEqual([node["name"] for node in json.loads((self.folder / "network.json").read_text())["nodes"]][1:],
+                         ["\ufffd\ufffd", "x" + 59 * "\u00fc" + "\ufffd", "last"])
+
+    def test_torchscript_file_whose_name_is_not_utf8(self):
+        path = self.folder / os.fsdecode(b"odd\xff.pt")
+        path.write_bytes(b"PK")
+        started = self.folder / "started"
+        done = self.run_ampere("layers", path, "--input", "3x8x8", "--worker", f"touch {started}; exit 1")
+        self.assert_refused(done, 2, r"odd\\xff\.pt: .*not UTF-8.*rename the file")
+        self.assertFalse(started.exists())
 
 
 class BadUsage(AmpereTest):
@@ -277,6 +331,42 @@ class FullDisk(AmpereTest):
         done = self.run_ampere(*self.PROFILE)
         subprocess.run(["mount", "-o", "remount,size=4m", str(disk)], check=True)
         self.check(done)
+
+
+class OutputFiles(AmpereTest):
+    """A file that somebody asked for is there as a whole, or as it was before."""
+
+    def test_full_disk_keeps_the_older_report(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (60 << 10, 60 << 10))
+
+        results = support.HERE.parent / "results" / "cpu" / "cnn5-b10.json"
+        report = self.folder / "folder" / "report.html"
+        report.parent.mkdir()
+        report.write_text("of yesterday")
+        done = self.run_ampere("report", "-o", report, "-q", "--results", results, preexec_fn=limit, restore_signals=False)
+        self.assert_refused(done, 1, r"report\.html: cannot be written \(File too large\); what was there before is kept")
+        self.assertEqual(report.read_text(), "of yesterday")
+        self.assertEqual(os.listdir(report.parent), ["report.html"])
+        self.output_of("report", "-o", report, "-q", "--results", results)
+        self.assertIn("</html>", report.read_text(encoding="utf-8"))
+        self.assertEqual(os.listdir(report.parent), ["report.html"])
+
+    def test_work_that_fails_leaves_no_empty_file(self):
+        for arguments, code in [(["report", "-o", "made"], 6), (["additivity", "-q", "-o", "made", "--worker", scripted("no-meter")], 3),
+                                (["convert", "lenet6", "-o", "made"], 2)]:
+            with self.subTest(arguments[0]):
+                self.assert_refused(self.run_ampere(*arguments), code)
+                self.assertFalse((self.folder / "made").exists())
+
+    def test_what_is_no_plain_file(self):
+        self.assertIn('"nodes"', self.output_of("convert", "lenet5", "-o", "/dev/stdout"))
+        self.assert_refused(self.run_ampere("convert", "lenet5", "-o", "/dev/full"), 1, r"/dev/full: cannot be written \(No space")
+        link = self.folder / "link.json"
+        link.symlink_to("file.json")
+        self.output_of("convert", "lenet5", "-o", link)
+        self.assertTrue(link.is_symlink())
+        self.assertIn('"nodes"', (self.folder / "file.json").read_text())
 
 
 class BadWorker(AmpereTest):

@@ -5,6 +5,7 @@
 """
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -51,6 +52,80 @@ class Help(AmpereTest):
 
     def test_version(self):
         self.assertRegex(self.output_of("--version"), r"^\d+\.\d+\.\d+\n$")
+
+
+# A name that clears the screen, in the three ways a terminal may be told to, rings and turns the direction of writing.
+HOSTILE = "\x1b[2J\x9b2J\x07\x00\x7f\r\u202econv"
+# What must never reach a terminal.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# A worker that answers like scripted_worker.py, with other texts.
+WORKER = """
+import json, sys
+sys.argv = [sys.argv[0], "ok"]
+source = open({script!r}).read()
+hostile = {hostile!r}
+if {noted}:
+    source = source.replace('"note": "" if', '"note": hostile if').replace('"imaginary device"', 'hostile')
+else:
+    source = source.replace('return measured(', 'return {{"error": {{"kind": "failed", "message": hostile}}}} or measured(')
+exec(compile(source, "worker", "exec"))
+"""
+
+
+class Hostile(AmpereTest):
+    """Texts of files and workers do not steer the terminal."""
+
+    def worker(self, hostile, noted):
+        path = self.folder / "worker.py"
+        path.write_text(WORKER.format(script=str(support.HERE / "scripted_worker.py"), hostile=hostile, noted=noted))
+        return f"exec /usr/bin/python3 {path}"
+
+    def model(self, **change):
+        path = self.folder / (HOSTILE.replace("\0", "") + ".json")
+        path.write_text(json.dumps({"name": HOSTILE, "nodes": [
+            {"name": "x", "op": "input", "shape": [1, 28, 28]}, {"name": HOSTILE, "op": "flatten"},
+            {"name": HOSTILE + "y", "op": "linear", "out_features": 10}], **change}))
+        return path
+
+    def assert_harmless(self, done, code=0):
+        self.assertEqual(done.returncode, code, done.stderr)
+        for text in (done.stdout, done.stderr):
+            self.assertIsNone(CONTROLS.search(text), repr(text))
+
+    def test_names(self):
+        model, worker = self.model(), self.worker(HOSTILE, noted=True)
+        self.assert_harmless(self.run_ampere("profile", model, *QUICK, "--worker", worker))
+        for verb in (["layers", model], ["estimate", model], ["convert", model], ["convert", model, "-o", "x.json"],
+                     ["measure", model, "--seconds", "0.1", "--worker", worker], ["store", "list"], ["store", "show"],
+                     ["detect", "--worker", worker], ["report", "-o", HOSTILE.replace("\0", "")]):
+            for more in ([], ["--json"]):
+                with self.subTest(verb=verb[0], more=more):
+                    if verb == ["convert", model] and more:
+                        continue
+                    done = self.run_ampere(*verb, *more)
+                    self.assert_harmless(done)
+                    if more:
+                        json.loads(done.stdout)
+        # JSON keeps what the names are.
+        self.assertEqual(self.json_of("layers", model)["model"], HOSTILE)
+        self.assertEqual(json.loads(self.output_of("convert", model))["name"], HOSTILE)
+        self.assertIn(r"\x1b[2J\x9b2J\x07\x00\x7f", self.output_of("layers", model))
+
+    def test_errors(self):
+        self.assert_harmless(self.run_ampere("layers", self.model(outputs=[HOSTILE + "z"])), 2)
+        self.assert_harmless(self.run_ampere("layers", HOSTILE.replace("\0", "")), 2)
+        done = self.run_ampere("profile", "lenet5", "-q", "--worker", self.worker(HOSTILE, noted=False))
+        self.assert_harmless(done, 1)
+        self.assertIn(r"the worker says: \x1b[2J\x9b2J", done.stderr)
+
+    def test_long_errors_lose_their_middle(self):
+        done = self.run_ampere("profile", "lenet5", "-q", "--worker", self.worker("begin" + 100_000 * "x" + "end", noted=False))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"the worker says: beginx+ \.\.\. x+end")
+        self.assertLess(len(done.stderr), 2200)
+        done = self.run_ampere("layers", "x" * 100_000)
+        self.assertEqual(done.returncode, 2)
+        self.assertLess(len(done.stderr), 2200)
 
 
 class Terminal(AmpereTest):

@@ -6,6 +6,7 @@
 With a folder for screenshots, pages are also kept as pictures: light and dark, wide and narrow.
 """
 
+import csv
 import json
 import math
 import pathlib
@@ -330,6 +331,41 @@ class Files(AmpereTest):
                 marks = [e for e in root.iter() if e.tag.split("}")[1] in ("path", "rect", "circle", "polygon")]
                 self.assertGreater(len(marks), 8)
                 self.assertNotIn("NaN", path.read_text(encoding="utf-8"))
+
+    def test_names_that_are_formulas_or_no_xml(self):
+        formula = "=cmd|' /C calc'!A0"
+        control = "\x1b[2J\0\x9b\ufffe conv"
+        made = evaluation(6, ["split"])
+        for i, name in enumerate([formula, control, "+1+cmd", "@SUM(A1)", "\t=1", 'a "quoted", name\nof two lines']):
+            made["networks"][i]["network"] = name
+        made["device"]["name"] = control
+        lines = curves()
+        lines["curves"][0]["network"] = formula
+        lines["curves"][1]["network"] = control
+        for name, content in (("made.json", made), ("lines.json", lines)):
+            (self.folder / name).write_text(json.dumps(content), encoding="utf-8")
+        network = {"name": control, "nodes": [
+            {"name": "x", "op": "input", "shape": [1, 28, 28]}, {"name": control, "op": "flatten"},
+            {"name": formula, "op": "linear", "out_features": 10}]}
+        (self.folder / "net.json").write_text(json.dumps(network), encoding="utf-8")
+        self.output_of("profile", "net.json", "-q", *QUICK, "--worker", scripted())
+        self.output_of("report", "net.json", "-q", "-o", "r.html", "--title", control.replace("\0", ""), "--figures", "figures",
+                       "--results", "made.json", "lines.json")
+        cells = set()
+        for path in (self.folder / "figures").iterdir():
+            with self.subTest(path.name):
+                if path.suffix == ".svg":
+                    xml.etree.ElementTree.parse(path)
+                    continue
+                with open(path, encoding="utf-8", newline="") as file:
+                    table = list(csv.reader(file))
+                self.assertEqual({len(row) for row in table}, {len(table[0])})
+                cells.update(cell for row in table for cell in row)
+        risky = [cell for cell in cells if cell[:1] in tuple("=+-@\t\r") and cell]
+        for cell in risky:
+            float(cell)
+        self.assertLessEqual({"'" + formula, "'+1+cmd", "'@SUM(A1)", "'\t=1", 'a "quoted", name\nof two lines'}, cells)
+        self.assertNotRegex((self.folder / "r.html").read_text(encoding="utf-8"), "[\x00\x1b\x9b\ufffe]")
 
     def test_wrong_usage(self):
         wrong = self.folder / "wrong.json"

@@ -73,8 +73,19 @@ BAD = [
     (["jobs", 0, "name"], "second", r'job "second" is there twice', False),
     (["jobs", 0, "name"], None, r'job 1: field "name" is missing', True),
     (["jobs", 0, "value"], -1, r"value must be finite and not negative", True),
+    (["jobs", 0, "value"], 1e25, r'job "\w+": the value must be at most 1e9', True),
     (["jobs", 0, "value"], "much", r'"value" must be a number', True),
     (["jobs", 0, "deadline"], "0h", r"deadline must lie after", False),
+    (["jobs", 0, "deadline"], "1e300h", r'job "first": the deadline must be at most 36500d', False),
+    (["jobs", 0, "earliest"], "1e300h", r'job "first": the earliest start must be at most', False),
+    (["jobs", 0, "cost", "time"], "1e300h", r'job "first": the time on device "anna" must be at most', False),
+    (["jobs", 0, "cost", "time"], "1e-300s", r'job "first": must have|the time on device', False),
+    (["jobs", 0, "cost", "energy"], "1e300J", r'job "first": the energy on device "anna" must be at most', False),
+    (["jobs", 2, "costs", "anna", "energy"], "1e13kWh", r'job "third": the energy on device "anna" must be', False),
+    (["devices", 0, "battery", "capacity"], "1e300Wh", r'device "anna": the battery.s capacity must be at most', False),
+    (["devices", 1, "charger", "power"], "1e300W", r'device "ben": the charger.s power must be at most', False),
+    (["devices", 1, "background_power"], "1e300W", r'device "ben": the background power must be at most', False),
+    (["devices", 1, "available"], [["0h", "1e300h"]], r'device "ben": available: the end of a window', False),
     (["jobs", 0, "deadline"], "soon", r'deadline: "soon" cannot be read', True),
     (["jobs", 0, "cost"], None, r"exactly one of", True),
     (["jobs", 0, "network"], "lenet5", r"exactly one of", True),
@@ -166,6 +177,32 @@ class Schedule(AmpereTest):
         many = {"devices": [{"name": f"d{i}"} for i in range(3000)],
                 "jobs": [{"name": f"j{i}", "costs": {}} for i in range(3000)]}
         self.assert_refused(self.run_ampere("schedule", self.file(many)), 2, r"more than 5 million pairs")
+
+    def test_figures_that_a_solver_cannot_take(self):
+        """As long as they were not bounded, these ended in an abort of the solver and in a plan that was none."""
+        cost = {"energy": "1Wh", "time": "1h"}
+        for change, says in [({"value": 1e25}, r'job "photos": the value must be at most 1e9'),
+                             ({"cost": {**cost, "time": "1e300h"}}, r'job "photos": the time on device "tablet" must be')]:
+            for solver in ("auto", "exact", "heuristic"):
+                with self.subTest(change, solver=solver):
+                    content = {"devices": [{"name": "tablet"}], "jobs": [{"name": "photos", "cost": cost, **change}]}
+                    self.assert_refused(self.run_ampere("schedule", self.file(content), "--solver", solver), 2, says)
+
+    def test_the_largest_and_smallest_figures(self):
+        for energy, time, value in [("1e15J", "36500d", 1e9), ("0J", "1e-3ms", 0), ("1e-30J", "1e-3ms", 1e-30)]:
+            with self.subTest(energy=energy):
+                content = {"devices": [{"name": "tablet"}, phone("anna")], "jobs": [
+                    {"name": "odd", "cost": {"energy": energy, "time": time}, "value": value}, job("usual", value=0.3)]}
+                jsonschema.validate(content, SCHEMA)
+                for solver in ("exact", "heuristic"):
+                    self.assertGreaterEqual(self.plan(content, "--solver", solver)["value"], 0.3)
+
+    def test_an_estimate_beyond_the_bounds(self):
+        self.output_of("profile", "lenet5", "--batch", "10", "-q", *QUICK, "--worker", scripted())
+        device = self.json_of("store", "list")["devices"][0]["id"]
+        content = {"devices": [phone("here", profile=device)], "jobs": [
+            {"name": "all", "network": "lenet5", "batch": 10, "samples": 10**12, "epochs": 10**9}]}
+        self.assert_refused(self.run_ampere("schedule", self.file(content)), 2, r'job "all": the \w+ on device "here" must be')
 
     def test_bad_usage(self):
         good = self.file(GOOD)

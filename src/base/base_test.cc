@@ -43,6 +43,24 @@ TEST(Json, ErrorsNameTheSource) {
   EXPECT_NE(message_of(std::string(100000, '[')).find("64 levels"), std::string::npos);
 }
 
+TEST(Json, ReadsWhatItWrote) {
+  const Json json = {{"a", {1, -2, 3.5, nullptr, true, "x", Json::array(), Json::object()}},
+                     {"b", {{"c", {{1, 2}, {3}}}, {"", 18446744073709551615u}}}};
+  EXPECT_EQ(parse_json(json.dump(), "x"), json);
+  EXPECT_EQ(parse_json("[{\"a\": 1}, {\"a\": 2}]", "x").dump(), "[{\"a\":1},{\"a\":2}]");
+  EXPECT_EQ(parse_json("7", "x"), Json(7));
+  const std::string deepest = std::string(64, '[') + std::string(64, ']');
+  EXPECT_EQ(parse_json(deepest, "x").dump(), deepest);
+  EXPECT_NE(message_of("[" + deepest + "]").find("64 levels"), std::string::npos);
+}
+
+TEST(Json, AKeyThatComesTwiceIsRefused) {
+  EXPECT_EQ(message_of(R"({"a": 1, "b": 2, "a": 1})"), "file.json: the key \"a\" is there twice");
+  EXPECT_EQ(message_of(R"({"nodes": [{}, {"op": {"k": 1, "k": {}}}]})"),
+            "file.json: the key \"k\" is there twice in \"nodes\"[1].\"op\"");
+  EXPECT_EQ(message_of("{\"\\u001b\": 1, \"\\u001b\": 1}"), "file.json: the key \"\\u001b\" is there twice");
+}
+
 TEST(JsonReader, SaysWhichFieldAndWhatWasExpected) {
   Json json = parse_json(R"({"n": "three", "big": 18446744073709551615, "list": [1, 2.5]})", "x");
   JsonReader r(json, "node 3");

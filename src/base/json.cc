@@ -13,29 +13,106 @@ namespace ampere {
 namespace {
 
 constexpr std::size_t kMaxBytes = 64u << 20;
-constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxDepth = 64;
 
-}  // namespace
+// Builds the value as the text is read. The library's own builder keeps the last of several equal keys, and
+// takes quadratic time as soon as it is given a callback to bound the nesting.
+class Builder : public Json::json_sax_t {
+ public:
+  explicit Builder(const std::string& what) : what_(what) {}
 
-Json parse_json(const std::string& text, const std::string& what) {
-  if (text.size() > kMaxBytes) throw bad_input(what + ": larger than 64 MiB");
-  // The callback bounds the nesting: the library's own parser recurses only in destruction, where
-  // a hostile depth would overflow the stack.
-  auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxDepth) throw bad_input(what + ": nested deeper than 64 levels");
+  Json take() { return std::move(root_); }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t& /*digits*/) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t& value) override { return add(std::move(value)); }
+  bool start_object(std::size_t /*size*/) override { return open(Json::object()); }
+  bool start_array(std::size_t /*size*/) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    if (open_.back()->contains(name)) {
+      const std::string place = where();
+      throw bad_input(what_ + ": the key " + quoted(name) + " is there twice" +
+                      (place.empty() ? "" : " in " + place));
+    }
+    keys_.back() = std::move(name);
     return true;
-  };
-  try {
-    return Json::parse(text, bounded);
-  } catch (const Json::exception& e) {
-    std::string why = e.what();
+  }
+
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& error) override {
+    std::string why = error.what();
     // Without the library's own name for it, "[json.exception.parse_error.101] ".
     if (auto at = why.find("] "); why.front() == '[' && at != std::string::npos) why = why.substr(at + 2);
     // It quotes what it read last, which need not be text at all.
     std::replace_if(
         why.begin(), why.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
-    throw bad_input(what + ": not valid JSON: " + why);
+    throw bad_input(what_ + ": not valid JSON: " + why);
   }
+
+ private:
+  static std::string quoted(const std::string& name) {
+    std::string text = Json(name).dump(-1, ' ', true, Json::error_handler_t::replace);
+    return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+  }
+
+  // "nodes[3].shape": the object or list that is being read.
+  std::string where() const {
+    std::string path;
+    for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
+      if (open_[i]->is_array())
+        path += "[" + std::to_string(open_[i]->size() - 1) + "]";
+      else
+        path += (path.empty() ? "" : ".") + quoted(keys_[i]);
+    }
+    return path;
+  }
+
+  template <class Value>
+  Json* put(Value&& value) {
+    if (open_.empty()) return &(root_ = std::forward<Value>(value));
+    Json& parent = *open_.back();
+    if (parent.is_array()) return &parent.emplace_back(std::forward<Value>(value));
+    return &(parent[keys_.back()] = std::forward<Value>(value));
+  }
+  template <class Value>
+  bool add(Value&& value) {
+    put(std::forward<Value>(value));
+    return true;
+  }
+  bool open(Json&& value) {
+    // Destruction recurses: a hostile depth would overflow the stack.
+    if (open_.size() >= kMaxDepth) throw bad_input(what_ + ": nested deeper than 64 levels");
+    open_.push_back(put(std::move(value)));
+    keys_.emplace_back();
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    keys_.pop_back();
+    return true;
+  }
+
+  const std::string& what_;
+  Json root_;
+  // From the root to what is being read. A list that grows moves its elements, but only its last is open.
+  std::vector<Json*> open_;
+  std::vector<std::string> keys_;  // the latest of each, where it is an object
+};
+
+}  // namespace
+
+Json parse_json(const std::string& text, const std::string& what) {
+  if (text.size() > kMaxBytes) throw bad_input(what + ": larger than 64 MiB");
+  Builder builder(what);
+  Json::sax_parse(text, &builder);
+  return builder.take();
 }
 
 Json read_json_file(const std::string& path) {

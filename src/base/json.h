@@ -11,7 +11,7 @@ namespace ampere {
 using Json = nlohmann::json;
 
 // Parses text of at most 64 MiB and a nesting of at most 64; `what` names the source in errors
-// ("networks/mine.json"). Throws Error{kBadInput} with line and column.
+// ("networks/mine.json"). Throws Error{kBadInput} with line and column, also for a key that comes twice.
 Json parse_json(const std::string& text, const std::string& what);
 
 // Reads a whole file and parses it.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "base/csv.h"
 #include "model/nnls.h"
 
 namespace ampere {
@@ -89,9 +90,8 @@ std::string to_csv(const Evaluation& e) {
     const TruthPoint& t = e.truth[i];
     for (const MethodResult& m : e.methods) {
       const MethodPoint& p = m.points[i];
-      // Names hold commas ("lenet5:c1=3,c2=8"), so they are quoted.
-      out << '"' << t.network << "\"," << t.flops << ',' << t.bytes << ',' << t.energy_j << ',' << t.time_s
-          << ',' << t.again << ',' << m.name << ',' << p.energy_j << ',';
+      out << csv_cell(t.network) << ',' << t.flops << ',' << t.bytes << ',' << t.energy_j << ',' << t.time_s
+          << ',' << t.again << ',' << csv_cell(m.name) << ',' << p.energy_j << ',';
       if (p.interval)
         out << p.interval->low << ',' << p.interval->high;
       else

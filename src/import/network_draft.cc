@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 
 namespace ampere {
 namespace {
@@ -39,7 +40,8 @@ std::vector<std::int64_t> View::sizes() const {
 }
 
 std::string NetworkDraft::unique(const std::string& name) {
-  const std::string stem = name.substr(0, kLongestName);
+  // Files need not keep to UTF-8, and cutting may split a character: JSON could not hold either.
+  const std::string stem = as_utf8(name.substr(0, kLongestName));
   std::string tried = stem;
   while (!names_.insert(tried).second) tried = stem + "_" + std::to_string(++serial_);
   return tried;
@@ -263,7 +265,7 @@ Network NetworkDraft::finish(const std::string& name, const std::vector<int>& ou
     if (!live[i]) continue;
     for (int k : nodes[i].inputs) live[static_cast<std::size_t>(k)] = true;
   }
-  Network out(name);
+  Network out(as_utf8(name));
   std::vector<int> renamed(nodes.size(), -1);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!live[i]) continue;

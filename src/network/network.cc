@@ -97,8 +97,10 @@ int Network::add(Op op, std::vector<int> inputs, Attrs attrs, std::string name) 
   if (names_.count(node.name) > 0) throw bad_input(describe(node) + ": another node has the same name");
   const int count = static_cast<int>(node.inputs.size());
   if (count < spec.min_inputs || count > spec.max_inputs) {
-    throw bad_input(describe(node) + ": needs " + std::to_string(spec.min_inputs) +
-                    (spec.max_inputs == spec.min_inputs ? "" : " or more") + " inputs, found " +
+    const bool few = count < spec.min_inputs;
+    const std::string wanted = spec.max_inputs == spec.min_inputs ? "" : few ? "at least " : "at most ";
+    throw bad_input(describe(node) + ": needs " + wanted +
+                    std::to_string(few ? spec.min_inputs : spec.max_inputs) + " inputs, found " +
                     std::to_string(count));
   }
   for (int input : node.inputs) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "report/assets.h"
+#include "report/drawable.h"
 
 namespace ampere {
 namespace {
@@ -59,7 +60,7 @@ class Engine {
 void draw_figures(const Json& data, int width,
                   const std::function<void(int done, int of, const FigureFile&)>& take) {
   const Engine engine;
-  const std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = drawable(data).dump(-1, ' ', false, Json::error_handler_t::replace);
   duk_get_global_string(engine.context(), "ampereRead");
   duk_push_lstring(engine.context(), text.data(), text.size());
   engine.call(1);

@@ -26,7 +26,8 @@ std::vector<KnownNetwork> whole_networks(const Store& store, const std::string& 
     for (const SurfaceCount& s : surfaces) {
       if (s.surface.purpose != purpose) continue;
       if (!seen.insert(s.recipe + " " + s.surface.family).second) continue;
-      networks.push_back(trained(store.points(device, s.recipe, s.surface.name).front(), s.recipe));
+      const std::vector<StoredPoint> points = store.points(device, s.recipe, s.surface.name);
+      if (!points.empty()) networks.push_back(trained(points.front(), s.recipe));
     }
   }
   return networks;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "report/assets.h"
+#include "report/drawable.h"
 #include "report/report.h"
 #include "store/store.h"
 
@@ -77,8 +78,9 @@ std::string filled(std::string_view page, const std::vector<Blank>& blanks) {
 }  // namespace
 
 std::string report_page(const Json& data) {
-  const std::string json = as_script_data(data);
-  const std::string title = as_text(data.value("title", ""));
+  const Json shown = drawable(data);
+  const std::string json = as_script_data(shown);
+  const std::string title = as_text(shown.value("title", ""));
   const std::string script = std::string(asset_figures()) + std::string(asset_page_js());
   const std::string random = nonce();
   return filled(asset_page_html(), {{"@NONCE@", random},

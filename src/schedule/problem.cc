@@ -15,10 +15,23 @@ void require(bool holds, const std::string& where, const std::string& what) {
 
 bool is_amount(double value) { return std::isfinite(value) && value >= 0; }
 
+void require_energy(double joules, const std::string& where, const std::string& what) {
+  require(joules <= kMostJoules, where, what + " must be at most 1e15 J (278 GWh)");
+}
+void require_power(double watts, const std::string& where, const std::string& what) {
+  require(watts <= kMostWatts, where, what + " must be at most 1e6 kW");
+}
+// A moment, or never.
+void require_time(double seconds, const std::string& where, const std::string& what) {
+  require(seconds <= kMostSeconds || seconds == kNever, where, what + " must be at most 36500d (100 years)");
+}
+
 void check_windows(const std::vector<TimeWindow>& windows, const std::string& where) {
   double last = 0;
   for (const TimeWindow& w : windows) {
     require(is_amount(w.start_s) && w.end_s > w.start_s, where, "a window must end after it starts");
+    require_time(w.start_s, where, "the start of a window");
+    require_time(w.end_s, where, "the end of a window");
     require(w.start_s >= last, where, "windows must be in order and must not overlap");
     last = w.end_s;
   }
@@ -30,6 +43,7 @@ void check_device(const ScheduleDevice& d) {
     const Battery& b = *d.battery;
     require(std::isfinite(b.capacity_j) && b.capacity_j > 0, where,
             "the battery's capacity must be positive");
+    require_energy(b.capacity_j, where, "the battery's capacity");
     require(is_amount(b.charge_j) && b.charge_j <= b.capacity_j, where,
             "the battery's charge must lie between 0 and its capacity");
     require(is_amount(b.reserve_j) && b.reserve_j <= b.capacity_j, where,
@@ -37,9 +51,11 @@ void check_device(const ScheduleDevice& d) {
   }
   if (d.charger) {
     require(is_amount(d.charger->power_w), where, "the charger's power must not be negative");
+    require_power(d.charger->power_w, where, "the charger's power");
     check_windows(d.charger->plugged, where + ": charger");
   }
   require(is_amount(d.background_w), where, "the background power must not be negative");
+  require_power(d.background_w, where, "the background power");
   require(!d.available.empty(), where, "is never available");
   check_windows(d.available, where + ": available");
 }
@@ -53,14 +69,22 @@ void check_cost(const LogNormal& cost, const std::string& where) {
 void check_job(const ScheduleJob& j, const Problem& problem) {
   const std::string where = "job \"" + j.name + "\"";
   require(is_amount(j.value), where, "the value must be finite and not negative");
+  require(j.value <= kMostValue, where, "the value must be at most 1e9");
   require(is_amount(j.earliest_s), where, "the earliest start must not lie in the past");
+  require_time(j.earliest_s, where, "the earliest start");
+  require_time(j.deadline_s, where, "the deadline");
   require(j.deadline_s > j.earliest_s, where, "the deadline must lie after the earliest start");
   require(j.costs.size() == problem.devices.size(), where, "needs one cost per device");
-  for (const auto& cost : j.costs) {
+  for (std::size_t d = 0; d < j.costs.size(); ++d) {
+    const auto& cost = j.costs[d];
     if (!cost) continue;
     check_cost(cost->energy_j, where);
     check_cost(cost->time_s, where);
+    const std::string on = " on device \"" + problem.devices[d].name + "\"";
+    require_energy(cost->energy_j.mean(), where, "the energy" + on);
     require(cost->time_s.median > 0, where, "must take some time");
+    require(cost->time_s.median >= kLeastSeconds, where, "the time" + on + " must be at least 1e-3 ms");
+    require_time(cost->time_s.mean(), where, "the time" + on);
   }
   for (std::size_t other : j.depends_on)
     require(other < problem.jobs.size(), where, "depends on a job that is not there");

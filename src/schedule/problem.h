@@ -13,6 +13,14 @@ namespace ampere {
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// The largest figures that a problem may have: solvers lose digits with larger ones, and some abort.
+inline constexpr double kMostValue = 1e9;
+inline constexpr double kMostJoules = 1e15;             // 278 GWh
+inline constexpr double kMostSeconds = 36500 * 86400.;  // 100 years; "never" is kNever
+inline constexpr double kMostWatts = 1e9;
+// The shortest job.
+inline constexpr double kLeastSeconds = 1e-6;
+
 struct TimeWindow {
   double start_s = 0;
   double end_s = kNever;
@@ -60,8 +68,8 @@ struct Problem {
   std::vector<ScheduleJob> jobs;
 };
 
-// Throws Error{kBadInput}: negative or unordered figures, names that are empty or occur twice, dependencies
-// in a circle, costs of the wrong number.
+// Throws Error{kBadInput}: figures that are negative, too large or unordered, names that are empty or occur
+// twice, dependencies in a circle, costs of the wrong number.
 void check(const Problem& problem);
 
 // Jobs so that each comes behind those it depends on; otherwise in the order given. Throws Error{kBadInput}

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "import/script/torchscript.h"
 
 namespace ampere {
@@ -58,6 +59,13 @@ Imported load_script(const std::string& path, const std::vector<std::string>& in
                      const ImportOptions& options, const WorkerOptions& worker) {
   TraceRequest request;
   request.path = absolute(path);
+  // The protocol is JSON, which has no way to write such a name.
+  if (!is_utf8(request.path)) {
+    throw bad_input(
+        request.path +
+        ": the name has bytes that are not UTF-8, which cannot be told to the worker; rename the file "
+        "or its folder");
+  }
   for (const std::string& input : inputs) request.inputs.push_back(parse_input(input));
   request.batch = kTraceBatch;
   WorkerClient client(worker);

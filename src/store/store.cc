@@ -122,7 +122,9 @@ class Statement {
   }
   std::string text(int column) const {
     const auto* data = sqlite3_column_text(statement_, column);
-    return data ? std::string(reinterpret_cast<const char*>(data)) : "";
+    // A name may hold a zero byte: it must be read as long as it was written.
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+    return data ? std::string(reinterpret_cast<const char*>(data), size) : "";
   }
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
 

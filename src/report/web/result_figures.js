@@ -382,6 +382,8 @@
     function cell(value) {
       if (value === null || value === undefined) return '';
       var text = String(value);
+      // Programs that open the file take such a cell for a formula, unless it is a number.
+      if (/^[=+\-@\t\r]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) text = "'" + text;
       return /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
     }
     return [table.header].concat(table.rows).map(function (row) { return row.map(cell).join(','); }).join('\n') + '\n';
