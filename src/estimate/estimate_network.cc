@@ -18,6 +18,15 @@ Interval with_composition(const Interval& interval, const CompositionError& erro
   return {value, value * std::exp(-kZ95 * deviation), value * std::exp(kZ95 * deviation)};
 }
 
+// An estimate that is no number helps nobody, and must not be told as if it were one.
+void require_finite(DeviceProfile& profile, const Estimate& e) {
+  for (const Interval& i : {e.energy_j, e.time_s}) {
+    if (std::isfinite(i.value) && std::isfinite(i.low) && std::isfinite(i.high)) continue;
+    throw Error(ErrorKind::kFailed, profile.store().path() + ": what is kept of device " + profile.device() +
+                                        " gives an estimate that is no number; see: ampere store check");
+  }
+}
+
 }  // namespace
 
 Estimate estimate_network(DeviceProfile& profile, const Method& method, const Network& network,
@@ -33,6 +42,7 @@ Estimate estimate_network(DeviceProfile& profile, const Method& method, const Ne
   }
   const std::string family = family_of(network, batch);
   Estimate e = method.estimate(profile, layers, family, mode);
+  require_finite(profile, e);
   if (!method.learns_composition) return e;
   CompositionError energy = composition_of(profile, method.name, family, Part::kEnergy);
   CompositionError time = composition_of(profile, method.name, family, Part::kTime);
@@ -57,6 +67,7 @@ Estimate estimate_network(DeviceProfile& profile, const Method& method, const Ne
     layer.energy_j = layer.energy_j * e.composition_factor;
     layer.time_s = layer.time_s * time_factor;
   }
+  require_finite(profile, e);
   return e;
 }
 
