@@ -13,6 +13,18 @@
 #include "text.h"
 
 namespace ampere {
+namespace {
+
+bool is_utf8(const std::string& text) {
+  try {
+    Json(text).dump();
+    return true;
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
 
 void add_output_options(CLI::App& verb, CommonOptions& o) {
   verb.add_flag("--json", o.json, "Print JSON instead of text");
@@ -21,7 +33,12 @@ void add_output_options(CLI::App& verb, CommonOptions& o) {
 
 void add_store_options(CLI::App& verb, CommonOptions& o) {
   o.store = default_store_path();
-  verb.add_option("--store", o.store, "File that measurements are kept in [AMPERE_STORE]");
+  verb.add_option("--store", o.store, "File that measurements are kept in [AMPERE_STORE]")
+      ->check([](const std::string& path) -> std::string {
+        if (path.empty()) return "must name a file";
+        require_store_path(path);
+        return "";
+      });
 }
 
 void add_device_option(CLI::App& verb, CommonOptions& o) {
@@ -36,7 +53,11 @@ void add_worker_option(CLI::App& verb, CommonOptions& o) {
 
 void add_worker_options(CLI::App& verb, CommonOptions& o) {
   add_worker_option(verb, o);
-  verb.add_option("--meter", o.meter, "Energy meter (see ampere detect)")->envname("AMPERE_METER");
+  verb.add_option("--meter", o.meter, "Energy meter (see ampere detect)")
+      ->envname("AMPERE_METER")
+      ->check([](const std::string& name) -> std::string {
+        return is_utf8(name) ? "" : "the name of a meter is text, and this is not UTF-8; see: ampere detect";
+      });
 }
 
 void add_recipe_options(CLI::App& verb, ModelOptions& o) {

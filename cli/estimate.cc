@@ -288,7 +288,7 @@ void run(const Options& o) {
   }
   const std::optional<Session> session = session_to_probe(o);
   if (session) a.probed = probe(o, *session, model.network);
-  Store store(o.common.store);
+  Store store = Store::to_read(o.common.store);
   // Where nothing was measured yet, every kind is missing, and told as such.
   if (session) {
     a.device = choose_device(store, session->device_id);

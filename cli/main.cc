@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -22,6 +24,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     command += " " + verb->get_name();
   }
   std::string what = error.what();
+  if (const std::string unknown = "INI was not able to parse "; what.rfind(unknown, 0) == 0)
+    what = "the file of --config: there is no option \"" + what.substr(unknown.size()) + "\"";
   const auto verbs = verb->get_subcommands({});
   if (!verbs.empty() && dynamic_cast<const CLI::RequiredError*>(&error)) {
     const std::vector<std::string> rest = verb->remaining();
@@ -30,6 +34,18 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     what += ")";
   }
   return what + "; see: " + command + " --help";
+}
+
+// What is read from --config: an ordinary file of a size that options can have.
+std::string config_problem(const std::string& path) {
+  constexpr std::uintmax_t kMostBytes = 1u << 20;
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const fs::file_status status = fs::status(path, unknown);
+  if (!fs::exists(status)) return path + ": there is no such file";
+  if (!fs::is_regular_file(status)) return path + ": is no ordinary file";
+  if (fs::file_size(path, unknown) > kMostBytes || unknown) return path + ": larger than 1 MiB";
+  return "";
 }
 
 int failed(const std::string& message, int code) {
@@ -49,7 +65,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> command(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
   CLI::App app{"ampere: the energy of training a network on a device, before anyone trains it", "ampere"};
   app.set_version_flag("--version", AMPERE_VERSION);
-  app.set_config("--config", "", "Read options from a file (TOML or INI)");
+  app.set_config("--config", "", "Read options from a file (TOML or INI)")->check(config_problem);
+  app.allow_config_extras(false);  // a misspelt option is told, not ignored
   app.require_subcommand(1);
   app.fallthrough(false);
   app.footer(
@@ -85,6 +102,9 @@ int main(int argc, char** argv) {
     return failed(usage_error(app, e), 2);
   } catch (const ampere::Error& e) {
     return failed(e.what(), ampere::exit_code(e.kind()));
+  } catch (const ampere::Json::exception&) {
+    // Whoever reads foreign JSON says where it is wrong; this is for what nobody thought of.
+    return failed("something that was read has a field that is missing or of another type", 1);
   } catch (const std::exception& e) {
     return failed(e.what(), 1);
   }

@@ -2,7 +2,6 @@
 // tells what it cost.
 #include <fmt/core.h>
 
-#include <fstream>
 #include <memory>
 
 #include "base/error.h"
@@ -29,26 +28,28 @@ struct Options {
   std::string output;
 };
 
-// The program owns standard output, so its cost goes to standard error and, as JSON, to a file.
+Json figures_json(const std::vector<std::string>& command, const MeteredRun& run, const MeterInfo& info) {
+  const bool moved = run.energy > Joules(0);
+  return {{"schema_version", kOutputSchemaVersion},
+          {"command", command},
+          {"energy_j", moved ? Json(run.energy.value()) : Json(nullptr)},
+          {"time_s", run.time.value()},
+          {"power_w", moved ? Json((run.energy / run.time).value()) : Json(nullptr)},
+          {"meter", info.name},
+          {"scope", info.scope},
+          {"modelled", info.modelled},
+          {"still_running", run.still_running},
+          {"exit_status", run.exit_status}};
+}
+
+// The program owns standard output, so its cost goes to standard error and, as JSON, to a file, or behind
+// what the program wrote.
 void run_program(const Options& o, const std::vector<std::string>& command) {
+  if (!o.output.empty()) require_writable(o.output);
   const std::unique_ptr<Meter> meter = open_meter(o.common.meter);
   const MeterInfo& info = meter->info();
   const MeteredRun run = run_command(command, *meter);
   const bool moved = run.energy > Joules(0);
-  if (!o.output.empty()) {
-    const Json out = {{"schema_version", kOutputSchemaVersion},
-                      {"command", command},
-                      {"energy_j", moved ? Json(run.energy.value()) : Json(nullptr)},
-                      {"time_s", run.time.value()},
-                      {"power_w", moved ? Json((run.energy / run.time).value()) : Json(nullptr)},
-                      {"meter", info.name},
-                      {"scope", info.scope},
-                      {"modelled", info.modelled},
-                      {"exit_status", run.exit_status}};
-    std::ofstream file(o.output);
-    file << out.dump(2) << "\n";
-    if (!file.flush()) warn(o.output + ": cannot be written");
-  }
   if (!o.common.quiet) {
     warn(fmt::format(
         "{} in {}{}, meter {} ({}{})", moved ? joules_text(run.energy.value()) : "energy unknown",
@@ -57,6 +58,16 @@ void run_program(const Options& o, const std::vector<std::string>& command) {
     if (!moved)
       warn("the meter did not move while the program ran; a longer run, or another --meter, may tell");
   }
+  if (run.still_running > 0)
+    warn(
+        fmt::format("{} of the processes that the program started {} still running when it ended; what {} "
+                    "from then on, and with the meter cpu-model also before, is not counted",
+                    run.still_running, run.still_running == 1 ? "was" : "were",
+                    run.still_running == 1 ? "it takes" : "they take"));
+  const Json figures = figures_json(command, run, info);
+  if (o.common.json) print_json(figures);
+  if (!o.output.empty())
+    write_file(o.output, figures.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   if (run.exit_status != 0) throw CLI::RuntimeError(run.exit_status);
 }
 
@@ -172,7 +183,8 @@ void add_measure(CLI::App& app, const std::vector<std::string>& command) {
   add_output_options(*verb, o->common);
   verb->footer(
       "ampere measure [OPTIONS] -- COMMAND...\n  runs the program, tells its energy on standard error, and "
-      "passes its exit status through");
+      "passes its exit status through;\n  --json: the energy goes to standard output, behind the program's "
+      "own");
   verb->callback([o, command] { command.empty() ? run(*o) : run_program(*o, command); });
 }
 

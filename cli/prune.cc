@@ -262,7 +262,7 @@ CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network&
 CheckedPlan plan_for(const Options& o, const PruneOptions& p, const Network& network, StoredDevice& device) {
   if (!o.by_energy()) return {prune_by_flops(network, o.model.batch, p), {}, 0};
   if (o.checks > 0) return checked_plan(o, p, network, device);
-  Store store(o.common.store);
+  Store store = Store::to_read(o.common.store);
   device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
                                    : choose_device(store, o.common.device);
   DeviceProfile profile(store, device.id, o.model.recipe.word());

@@ -73,6 +73,7 @@ Json data_of(const Options& o, const Results& results) {
   if (store && (!o.common.device.empty() || latest_device(*store)))
     device = choose_device(*store, o.common.device);
   if (!device && (!any_results || !o.models.empty() || !o.common.device.empty())) {
+    require_store_path(o.common.store);
     throw Error(ErrorKind::kNotProfiled, o.common.store +
                                              ": no device was profiled yet; run: ampere profile "
                                              "MODEL --batch N, or name results with --results");

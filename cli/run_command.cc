@@ -2,10 +2,18 @@
 
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
 
 #include "base/error.h"
 
@@ -35,6 +43,59 @@ class IgnoreSignals {
   struct sigaction quit_ {};
 };
 
+// Orphans of the program become children of this process, so that they can be found and waited for.
+class AdoptOrphans {
+ public:
+  AdoptOrphans() {
+    prctl(PR_GET_CHILD_SUBREAPER, &before_);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
+  ~AdoptOrphans() { prctl(PR_SET_CHILD_SUBREAPER, before_); }
+  AdoptOrphans(const AdoptOrphans&) = delete;
+  AdoptOrphans& operator=(const AdoptOrphans&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+// The number after the name in parentheses, which may contain anything, and the state: the parent.
+std::optional<pid_t> parent_of(const std::filesystem::path& process) {
+  std::ifstream file(process / "stat");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t name_ends = text.rfind(") ");
+  if (name_ends == std::string::npos || name_ends + 4 > text.size()) return std::nullopt;
+  return static_cast<pid_t>(std::strtol(text.c_str() + name_ends + 4, nullptr, 10));
+}
+
+std::set<pid_t> children() {
+  std::set<pid_t> found;
+  std::error_code unreadable;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", unreadable)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (parent_of(entry.path()) == getpid()) found.insert(static_cast<pid_t>(std::stol(name)));
+  }
+  return found;
+}
+
+// Waits for those of the adopted that have ended, which adds their CPU time to ours; returns how many have
+// not.
+int reap_orphans(const std::set<pid_t>& ours) {
+  for (bool reaped = true; reaped;) {  // an orphan that is gone may leave us its own children
+    reaped = false;
+    int running = 0;
+    for (const pid_t pid : children()) {
+      if (ours.count(pid) != 0) continue;
+      if (waitpid(pid, nullptr, WNOHANG) == pid)
+        reaped = true;
+      else
+        ++running;
+    }
+    if (!reaped) return running;
+  }
+  return 0;
+}
+
 }  // namespace
 
 MeteredRun run_command(const std::vector<std::string>& command, Meter& meter) {
@@ -53,6 +114,8 @@ MeteredRun run_command(const std::vector<std::string>& command, Meter& meter) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
 
   const IgnoreSignals ignored;
+  const AdoptOrphans adopt;
+  const std::set<pid_t> ours = children();  // a meter may have started some
   const Reading before = meter.read();
   const Seconds start = now();
   pid_t pid = 0;
@@ -63,9 +126,10 @@ MeteredRun run_command(const std::vector<std::string>& command, Meter& meter) {
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   const Seconds end = now();
+  const int still_running = reap_orphans(ours);
   const Reading after = meter.read();
   const int exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return {after.energy - before.energy, end - start, exit_status};
+  return {after.energy - before.energy, end - start, exit_status, still_running};
 }
 
 }  // namespace ampere

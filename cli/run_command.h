@@ -12,9 +12,13 @@ struct MeteredRun {
   Joules energy;
   Seconds time;
   int exit_status = 0;  // as a shell gives it: 128 + n when signal n ended the program
+  // Processes that the program had started and that were still running when it ended. What they take, a meter
+  // of processes (cpu-model) does not see, and other meters only until then.
+  int still_running = 0;
 };
 
-// Runs the program with this one's standard streams and waits for it. Throws Error{kBadInput} when it
+// Runs the program with this one's standard streams and waits for it; what it had started in the background
+// and has ended by then is counted, too. Throws Error{kBadInput} when it
 // cannot be started.
 MeteredRun run_command(const std::vector<std::string>& command, Meter& meter);
 

@@ -14,7 +14,7 @@ namespace ampere {
 namespace {
 
 void run_list(const CommonOptions& o) {
-  const Store store(o.store);
+  const Store store = Store::to_read(o.store);
   Json devices = Json::array();
   Table table{{"device", "name", "meter", "last used", "surfaces", "points"},
               {},
@@ -24,6 +24,9 @@ void run_list(const CommonOptions& o) {
     int points = 0;
     const auto surfaces = store.surfaces(d.id);
     for (const SurfaceCount& s : surfaces) points += s.points;
+    if (!d.problem.empty())
+      warn(fmt::format("{}: device {}: {}; remove it with: ampere store check --remove", store.path(), d.id,
+                       d.problem));
     table.rows.push_back({d.id, d.fingerprint.value("name", "?"), d.fingerprint.value("meter", "?"),
                           d.last_used, std::to_string(surfaces.size()), std::to_string(points)});
     devices.push_back({{"id", d.id},
@@ -32,6 +35,7 @@ void run_list(const CommonOptions& o) {
                        {"surfaces", surfaces.size()},
                        {"points", points}});
   }
+  if (devices.empty()) warn(store.path() + ": nothing was measured yet; run: ampere profile MODEL --batch N");
   if (o.json)
     print_json({{"schema_version", kOutputSchemaVersion}, {"store", store.path()}, {"devices", devices}});
   else
@@ -39,7 +43,7 @@ void run_list(const CommonOptions& o) {
 }
 
 void run_show(const CommonOptions& o) {
-  const Store store(o.store);
+  const Store store = Store::to_read(o.store);
   const StoredDevice device = choose_device(store, o.device);
   Json rows = Json::array();
   Table table{{"recipe", "surface", "points"}, {}, {false, false, true}, 1};
@@ -82,7 +86,7 @@ void print_summary(const ExchangeOptions& o, const ImportSummary& s) {
 
 void run_export(const ExchangeOptions& o) {
   if (!o.file.empty()) require_writable(o.file);
-  const Store store(o.common.store);
+  const Store store = Store::to_read(o.common.store);
   const std::string device = o.common.device.empty() ? "" : choose_device(store, o.common.device).id;
   const std::string text = export_store(store, device, "ampere " AMPERE_VERSION).dump(1) + "\n";
   if (o.file.empty())
@@ -109,9 +113,50 @@ void run_merge(const ExchangeOptions& o) {
   if (!std::filesystem::exists(o.file)) throw bad_input(o.file + ": there is no such store");
   if (std::filesystem::exists(o.common.store) && std::filesystem::equivalent(o.file, o.common.store))
     throw bad_input(o.file + ": that is the store itself");
-  const Store other(o.file);
+  const Store other = Store::to_read(o.file);
   Store store(o.common.store);
   print_summary(o, merge_store(store, other));
+}
+
+void run_check(const CommonOptions& o, bool remove) {
+  Store store = Store::to_read(o.store);
+  const std::vector<StoreProblem> problems = store.problems();
+  Json rows = Json::array();
+  for (const StoreProblem& p : problems) {
+    rows.push_back({{"kind", p.kind},
+                    {"point", p.kind == "point" ? Json(p.row) : Json(nullptr)},
+                    {"device_id", p.device},
+                    {"subject", p.subject},
+                    {"problem", p.what}});
+    if (!o.json) fmt::print("{}\n", p.text());
+    if (remove) store.remove(p);
+  }
+  if (o.json) {
+    print_json({{"schema_version", kOutputSchemaVersion},
+                {"store", store.path()},
+                {"problems", rows},
+                {"removed", remove}});
+  } else if (problems.empty()) {
+    fmt::print("{}: all is well\n", store.path());
+  } else if (remove) {
+    fmt::print("{}: removed what is listed above; profile again to measure it anew\n", store.path());
+  }
+  if (remove || problems.empty()) return;
+  throw Error(
+      ErrorKind::kFailed,
+      fmt::format("{}: {} of its points, facts and devices cannot be used; remove them with: ampere store "
+                  "check --remove",
+                  store.path(), problems.size()));
+}
+
+void run_remove(const CommonOptions& o, std::int64_t point) {
+  Store store = Store::to_read(o.store);
+  if (!store.remove_point(point))
+    throw bad_input(fmt::format("{}: there is no point {}; see: ampere store check", store.path(), point));
+  if (o.json)
+    print_json({{"schema_version", kOutputSchemaVersion}, {"store", store.path()}, {"removed_point", point}});
+  else
+    fmt::print("{}: point {} is removed\n", store.path(), point);
 }
 
 }  // namespace
@@ -119,13 +164,15 @@ void run_merge(const ExchangeOptions& o) {
 void add_store(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("store", "What was measured so far");
   verb->require_subcommand(1);
-  auto add = [&](const char* name, const char* help, bool one_device, void (*run)(const CommonOptions&)) {
+  // `run` takes the options; returned for options of its own.
+  auto add = [&](const char* name, const char* help, bool one_device, const auto& run) {
     auto options = std::make_shared<CommonOptions>();
     CLI::App* sub = verb->add_subcommand(name, help);
     add_store_options(*sub, *options);
     if (one_device) add_device_option(*sub, *options);
     add_output_options(*sub, *options);
     sub->callback([options, run] { run(*options); });
+    return sub;
   };
   auto exchange = [&](const char* name, const char* help, const char* file, bool required,
                       void (*run)(const ExchangeOptions&)) {
@@ -146,6 +193,14 @@ void add_store(CLI::App& app) {
   exchange("import", "Add profiles that store export wrote; each point keeps where it came from", "FILE",
            true, run_import);
   exchange("merge", "Add what another store has", "STORE", true, run_merge);
+  auto all = std::make_shared<bool>(false);
+  add("check", "What cannot be used of it; exit code 1 if there is any", false,
+      [all](const CommonOptions& o) { run_check(o, *all); })
+      ->add_flag("--remove", *all, "Remove them");
+  auto point = std::make_shared<std::int64_t>(0);
+  add("remove", "Remove a point", false, [point](const CommonOptions& o) { run_remove(o, *point); })
+      ->add_option("--point", *point, "Id of the point, as an error or ampere store check tells it")
+      ->required();
 }
 
 }  // namespace ampere

@@ -116,6 +116,20 @@ USAGE = [
     (["estimate", "lenet5", "--samples", "-5"], 2, r"--samples"),
     (["estimate", "lenet5", "--device", "0000"], 2, r"no device .* has the id 0000; see: ampere store list"),
     (["--config", "missing.toml", "models"], 2, r"missing\.toml"),
+    (["--config", "/dev/zero", "models"], 2, r"--config: /dev/zero: is no ordinary file"),
+    (["--config", ".", "models"], 2, r"--config: \.: is no ordinary file"),
+    (["profile", "lenet5", "--meter", b"cpu\xff\xfe", "-q"], 2, r"--meter: .*not UTF-8; see: ampere detect"),
+    (["estimate", "lenet5", "--meter", b"\xff"], 2, r"--meter: .*not UTF-8"),
+    (["measure", "--meter", b"\xff", "--", "true"], 2, r"--meter: .*not UTF-8"),
+    (["store", "list", "--store", ""], 2, r"--store: must name a file"),
+    (["store", "list", "--store", ":memory:"], 2, r'--store must name a file, found ":memory:"; .*\./:memory:'),
+    (["store", "list", "--store", "file:x.db?mode=memory"], 2, r"--store must name a file"),
+    (["profile", "lenet5", "-q", "--store", ":memory:"], 2, r"--store must name a file"),
+    (["profile", "lenet5", "-q", "--store", ""], 2, r"--store: must name a file"),
+    (["store", "remove"], 2, r"--point is required"),
+    (["store", "remove", "--point", "first"], 2, r"--point.*first"),
+    (["store", "remove", "--point", "1"], 2, r"there is no point 1; see: ampere store check"),
+    (["measure", "-o", "/no/such/folder/x.json", "--", "touch", "ran"], 2, r"/no/such/folder/x\.json: cannot be written"),
 ]
 
 # Mode of fake_worker, exit code and what the message must say.
@@ -215,8 +229,37 @@ class BadUsage(AmpereTest):
     def test_command_lines(self):
         (self.folder / "folder.json").mkdir()
         for arguments, code, pattern in USAGE:
-            with self.subTest(shlex.join(arguments)):
+            # Whatever bytes the user gives.
+            arguments = [os.fsdecode(word) for word in arguments]
+            with self.subTest(repr(arguments)):
                 self.assert_refused(self.run_ampere(*arguments, env={"AMPERE_WORKER": scripted()}), code, pattern)
+        self.assertFalse((self.folder / "ran").exists(), "refused before anything runs")
+
+    def test_config_files(self):
+        path = self.folder / "options.toml"
+        for text, code, pattern in (("[layers]\nbatch = 7\n", 0, ""),
+                                    ("[layers]\nbacth = 7\n", 2, r'--config: there is no option "layers\.bacth"'),
+                                    ("[lairs]\nbatch = 7\n", 2, r'--config: there is no option "lairs'),
+                                    ("batch = 7\n", 2, r'--config: there is no option "batch"'),
+                                    ("# nothing\n" * 200000, 2, r"options\.toml: larger than 1 MiB")):
+            with self.subTest(text[:30]):
+                path.write_text(text)
+                done = self.run_ampere("--config", path, "layers", "lenet5", "--json")
+                if code:
+                    self.assert_refused(done, code, pattern)
+                else:
+                    self.assertEqual(json.loads(done.stdout)["batch"], 7)
+
+    def test_no_home(self):
+        homeless = {"HOME": "", "XDG_DATA_HOME": "", "AMPERE_STORE": "", "AMPERE_WORKER": scripted()}
+        for verb in (["store", "list"], ["estimate", "lenet5"], ["prune", "lenet5", "--budget", "50%"], ["report"],
+                     ["profile", "lenet5", "-q"], ["store", "check"]):
+            with self.subTest(verb[0]):
+                done = self.run_ampere(*verb, env=homeless)
+                self.assert_refused(done, 2, r"neither HOME nor XDG_DATA_HOME .*--store or AMPERE_STORE")
+        self.assertEqual(self.output_of("models", env=homeless).count("lenet5"), 1)
+        self.assert_refused(self.run_ampere("store", "list", env={"AMPERE_STORE": ":memory:"}), 2, r"must name a file")
+        self.assertFalse((self.folder / ".local").exists())
 
     def test_time_limit_that_is_no_number(self):
         done = self.run_ampere("detect", env={"AMPERE_WORKER": scripted(), "AMPERE_WORKER_TIMEOUT": "soon"})
@@ -269,6 +312,22 @@ class BadStore(AmpereTest):
         db.close()
         self.refuse_all(2, r"another program; name another with --store")
 
+    def test_reading_makes_nothing(self):
+        self.store = self.folder / "not" / "here" / "profiles.db"
+        for verb, code in ((["estimate", "lenet5"], 6), (["store", "show"], 6), (["prune", "lenet5", "--budget", "50%"], 6),
+                           (["report", "-o", self.folder / "x.html"], 6)):
+            with self.subTest(verb[0]):
+                self.assert_refused(self.run_ampere(*verb), code, r"profiled.* yet")
+        jobs = {"devices": [{"name": "here", "profile": "12ab", "battery": {"capacity": "9Wh", "charge": "9Wh", "reserve": "0Wh"}}],
+                "jobs": [{"name": "a", "network": "lenet5", "batch": 10, "samples": 1000, "epochs": 2}]}
+        (self.folder / "jobs.json").write_text(json.dumps(jobs))
+        self.assert_refused(self.run_ampere("schedule", self.folder / "jobs.json"), 2, r"no device in .* has the id 12ab")
+        done = self.run_ampere("store", "list")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"^ampere: .*not/here/profiles\.db: nothing was measured yet; run: ampere profile")
+        self.assertEqual(self.run_ampere("store", "check").returncode, 0)
+        self.assertFalse((self.folder / "not").exists())
+
     def test_folder(self):
         self.store.mkdir()
         self.refuse_all(1, r"unable to open database file; .*--store")
@@ -282,7 +341,9 @@ class BadStore(AmpereTest):
     def test_unwritable_folder(self):
         self.folder.chmod(0o500)
         self.addCleanup(self.folder.chmod, 0o700)
-        self.refuse_all(1, r"unable to open database file; check its permissions")
+        # Those who only read find nothing there; nothing is to be made.
+        self.assert_refused(self.run_ampere(*self.VERBS[-1]), 1, r"unable to open database file; check its permissions")
+        self.assert_refused(self.run_ampere(*self.VERBS[0]), 6, r"not profiled")
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
     def test_read_only_store_is_enough_to_estimate(self):

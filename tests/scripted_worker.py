@@ -9,6 +9,13 @@ garbage:N   answers measurement N with a line that is no JSON
 nan:N       answers measurement N with figures that cannot be
 hangs:N     never answers measurement N
 stops:N     reports an error in measurement N
+silent:N    reports one without a word of what went wrong
+wordy:N     reports one in 100 kB
+tiny:N      says that measurement N cost 5e-324 J and s; huge:N: 1e300; far:N: anything between
+meters:N    reads another meter in measurement N than it was asked for
+odd-device  calls its device by something that is no text; long-device: by 3000 letters
+one-batch   knows one TorchScript file, which runs with a batch of 3 only; one-batch-old: and no kind of error for that
+odd-idle    has an accelerator that idles at 1e300 W
 small:C     has no memory for layers of more than C channels
 no-device   leaves its device out of the answer to detect
 no-meter    has no energy meter
@@ -22,6 +29,7 @@ no-energy   has one, and never tells an energy
 import json
 import os
 import pathlib
+import random
 import sys
 import time
 
@@ -30,6 +38,10 @@ DEVICE = {"name": "imaginary device", "type": "cpu", "cores": 1, "driver": "", "
           "allocator": "", "threads": 1, "memory_bytes": 1 << 30}
 # Shares of an iteration's cost; alone, phases cost more than together.
 PHASES = {"iteration": 1, "forward": 0.4, "backward": 0.7, "update": 0.1}
+
+COMPLAINTS = {"stops": "the imaginary device is tired", "silent": " ", "wordy": "it began with " + "words " * 17000 + "and ended so"}
+FIGURES = {"tiny": 5e-324, "huge": 1e300}
+NAMES = {"odd-device": {"of": ["two", "parts"]}, "long-device": "x" * 3000}
 
 
 def width(node):
@@ -50,13 +62,27 @@ def measured(params, most_channels, replays, drift=0):
                        "note": "" if mode == params["mode"] else "capture failed"}}
 
 
+def traced(batch):
+    tensors = [{"shape": [3, 4], "dtype": "float", "role": "parameter", "name": "fc.weight"},
+               {"shape": [batch, 4], "dtype": "float", "role": "input"}, {"shape": [batch, 3], "dtype": "float"}]
+    args = {"input": {"tensor": 1}, "weight": {"tensor": 0}, "bias": None}
+    return {"result": {"name": "Net", "batch": batch, "parameters": 12.0, "inputs": [1], "outputs": [2], "tensors": tensors,
+                       "ops": [{"op": "aten::linear", "module": "fc", "args": args, "outputs": [2]}]}}
+
+
 def misbehave(mode):
     if mode == "dies":
         sys.exit("the imaginary device has vanished")
     if mode == "hangs":
         time.sleep(1000)
-    if mode == "stops":
-        return {"error": {"kind": "failed", "message": "the imaginary device is tired"}}
+    if mode in COMPLAINTS:
+        return {"error": {"kind": "failed", "message": COMPLAINTS[mode]}}
+    if mode == "far":
+        return {"result": {"energy_j": 10 ** random.uniform(-300, 300), "time_s": 10 ** random.choice((-200, 200))}}
+    if mode in FIGURES:
+        return {"result": {"energy_j": FIGURES[mode], "time_s": FIGURES[mode]}}
+    if mode == "meters":
+        return {"result": {"energy_j": 1e-3, "time_s": 1e-4, "meter": "made-up"}}
     return {"result": {"energy_j": -1, "time_s": 0}}
 
 
@@ -67,10 +93,15 @@ def answer(verb, params, mode, number, failing, count):
         return {"result": {"meters": []}}
     if verb == "detect":
         meters = {"meters": [], "default_meter": ""} if mode == "no-meter" else {"meters": [METER], "default_meter": "imaginary"}
-        kind = {"type": "cuda"} if mode in ("cuda", "no-capture", "no-energy") else {}
+        kind = {"type": "cuda"} if mode in ("cuda", "no-capture", "no-energy", "odd-idle") else {}
+        if mode in NAMES:
+            kind = {"name": NAMES[mode]}
         return {"result": {"device": {**DEVICE, **kind, "unit": os.environ.get("SCRIPTED_UNIT", "")}, **meters}}
     if verb == "idle":
-        return {"result": {"power_w": 1, "seconds": params.get("seconds", 1), "meter": "imaginary", "modelled": True}}
+        return {"result": {"power_w": 1e300 if mode == "odd-idle" else 1, "seconds": params.get("seconds", 1), "meter": "imaginary", "modelled": True}}
+    if verb == "trace" and mode.startswith("one-batch"):
+        kind = "bad_input" if mode == "one-batch-old" else "forward_failed"
+        return traced(params["batch"]) if params["batch"] == 3 else {"error": {"kind": kind, "message": "only three fit"}}
     if verb == "trace":
         return {"error": {"kind": "bad_input", "message": 'unknown verb "trace" (known: hello, detect, idle, measure)'}}
     if verb != "measure":

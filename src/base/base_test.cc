@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/capped.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
@@ -22,8 +23,30 @@ TEST(Error, EveryKindHasItsDocumentedExitCodeAndWord) {
   EXPECT_EQ(exit_code(ErrorKind::kOverBudget), 4);
   EXPECT_EQ(exit_code(ErrorKind::kUnstable), 5);
   EXPECT_EQ(exit_code(ErrorKind::kNotProfiled), 6);
-  for (auto kind : {ErrorKind::kWorker, ErrorKind::kOutOfMemory, ErrorKind::kUnstable}) {
+  EXPECT_EQ(exit_code(ErrorKind::kForwardFailed), 2);
+  for (auto kind :
+       {ErrorKind::kWorker, ErrorKind::kOutOfMemory, ErrorKind::kUnstable, ErrorKind::kForwardFailed}) {
     EXPECT_EQ(error_kind_from_word(to_word(kind)), kind);
+  }
+}
+
+TEST(Capped, LongTextsLoseTheirMiddle) {
+  EXPECT_EQ(capped("short", 100), "short");
+  const std::string cut = capped("begin" + std::string(100000, '-') + "end");
+  EXPECT_LE(cut.size(), kLongestText);
+  EXPECT_EQ(cut.substr(0, 5), "begin");
+  EXPECT_EQ(cut.substr(cut.size() - 3), "end");
+  EXPECT_NE(cut.find("bytes left out"), std::string::npos);
+}
+
+TEST(Capped, CharactersStayWhole) {
+  for (const char* character : {"\u00e9", "\u20ac", "\U0001f600"}) {
+    for (std::size_t before = 0; before < 4; ++before) {
+      std::string text(before, 'x');
+      while (text.size() < 1000) text += character;
+      EXPECT_NO_THROW(Json(capped(text, 200)).dump());  // which refuses what is not UTF-8
+      EXPECT_LE(capped(text, 200).size(), 200u);
+    }
   }
 }
 

@@ -12,7 +12,7 @@ struct KindRow {
   int exit_code;
 };
 
-constexpr std::array<KindRow, 8> kKinds = {{
+constexpr std::array<KindRow, 9> kKinds = {{
     {ErrorKind::kFailed, "failed", 1},
     {ErrorKind::kBadInput, "bad_input", 2},
     {ErrorKind::kNoMeter, "no_meter", 3},
@@ -21,6 +21,7 @@ constexpr std::array<KindRow, 8> kKinds = {{
     {ErrorKind::kNotProfiled, "not_profiled", 6},
     {ErrorKind::kWorker, "worker", 1},
     {ErrorKind::kOutOfMemory, "out_of_memory", 1},
+    {ErrorKind::kForwardFailed, "forward_failed", 2},
 }};
 
 const KindRow& row(ErrorKind kind) {

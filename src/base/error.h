@@ -8,14 +8,15 @@ namespace ampere {
 
 // Why something failed. Each kind has one exit code (see exit_code).
 enum class ErrorKind {
-  kFailed,       // anything without a kind of its own
-  kBadInput,     // wrong usage, malformed file, impossible shape
-  kNoMeter,      // no energy meter can be used here
-  kOverBudget,   // the job does not fit the energy it was given
-  kUnstable,     // the measurement never settled
-  kNotProfiled,  // the estimate needs layer kinds nobody has measured on this device
-  kWorker,       // the worker died, hung or answered nonsense
-  kOutOfMemory,  // the network does not fit the device's memory
+  kFailed,         // anything without a kind of its own
+  kBadInput,       // wrong usage, malformed file, impossible shape
+  kNoMeter,        // no energy meter can be used here
+  kOverBudget,     // the job does not fit the energy it was given
+  kUnstable,       // the measurement never settled
+  kNotProfiled,    // the estimate needs layer kinds nobody has measured on this device
+  kWorker,         // the worker died, hung or answered nonsense
+  kOutOfMemory,    // the network does not fit the device's memory
+  kForwardFailed,  // a TorchScript file was loaded, and its forward pass failed with the inputs it was given
 };
 
 // The message says what failed, on which file, node or layer, and what to do next.

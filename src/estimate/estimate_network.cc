@@ -18,6 +18,15 @@ Interval with_composition(const Interval& interval, const CompositionError& erro
   return {value, value * std::exp(-kZ95 * deviation), value * std::exp(kZ95 * deviation)};
 }
 
+// An estimate that is no number helps nobody, and must not be told as if it were one.
+void require_finite(const DeviceProfile& profile, const Estimate& e) {
+  for (const Interval& i : {e.energy_j, e.time_s}) {
+    if (std::isfinite(i.value) && std::isfinite(i.low) && std::isfinite(i.high)) continue;
+    throw Error(ErrorKind::kFailed, profile.store().path() + ": what is kept of device " + profile.device() +
+                                        " gives an estimate that is no number; see: ampere store check");
+  }
+}
+
 }  // namespace
 
 Estimate estimate_network(const DeviceProfile& profile, const Method& method, const Network& network,
@@ -35,6 +44,7 @@ Estimate estimate_network(const DeviceProfile& profile, const Method& method, co
   const std::string family = family_of(network, batch);
   Estimate e = method.estimate(models, layers, family, mode);
   e.method = method.name;
+  require_finite(profile, e);
   if (!method.learns_composition) return e;
   CompositionError energy = composition_of(profile, method.name, family, Part::kEnergy);
   CompositionError time = composition_of(profile, method.name, family, Part::kTime);
@@ -59,6 +69,7 @@ Estimate estimate_network(const DeviceProfile& profile, const Method& method, co
     layer.energy_j = layer.energy_j * e.composition_factor;
     layer.time_s = layer.time_s * time_factor;
   }
+  require_finite(profile, e);
   return e;
 }
 

@@ -43,6 +43,9 @@ MeasureRequest without_energy(MeasureRequest r) {
   return r;
 }
 
-std::string provenance(const MeasureRequest& request) { return to_json(request).dump(); }
+std::string provenance(const MeasureRequest& request) {
+  // A network may be named after a file whose name is no text.
+  return to_json(request).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace ampere

@@ -1,8 +1,9 @@
 #include "measure/measurement.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdio>
 
+#include "base/capped.h"
 #include "base/error.h"
 
 namespace ampere {
@@ -104,16 +105,29 @@ Measurement measurement_from_json(const Json& json) {
   m.discrepancy = optional_number(r, "discrepancy", json);
   m.meter = r.text("meter", "");
   m.mode = r.text("mode", "eager");
-  m.note = r.text("note", "");
+  m.note = capped(r.text("note", ""));
   if (r.has("kernels")) m.kernels = kernel_names(r);
   m.before = state_from_json(r, "before");
   m.after = state_from_json(r, "after");
-  auto possible = [](double v) { return std::isfinite(v) && v > 0; };
-  if (!possible(m.time_s) || (m.energy_j && !possible(*m.energy_j)) || (m.host_s && !possible(*m.host_s))) {
-    throw bad_input("measurement: energy, time and host time per iteration must be positive, found " +
-                    json.dump(-1, ' ', true, Json::error_handler_t::replace));
-  }
+  require_plausible(m.energy_j, m.time_s, m.host_s, "measurement");
   return m;
+}
+
+void require_plausible(const std::optional<double>& energy_j, double time_s,
+                       const std::optional<double>& host_s, const std::string& where) {
+  const auto require = [&](const char* name, const char* unit, double value, double low, double high) {
+    if (value >= low && value <= high) return;
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  ": \"%s\" of an iteration cannot be %.3g %s; between %g and %g is possible", name, value,
+                  unit, low, high);
+    throw bad_input(where + text);
+  };
+  require("time_s", "s", time_s, kLeastSeconds, kMostSeconds);
+  if (host_s) require("host_s", "s", *host_s, kLeastSeconds, kMostSeconds);
+  if (!energy_j) return;
+  require("energy_j", "J", *energy_j, kLeastJoules, kMostJoules);
+  require("energy_j / time_s", "W", *energy_j / time_s, 0, kMostWatts);
 }
 
 }  // namespace ampere

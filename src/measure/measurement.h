@@ -35,7 +35,18 @@ struct Measurement {
 };
 
 Json to_json(const Measurement& measurement);
-// Refuses what cannot be true: negative or non-finite figures.
+// Refuses what cannot be true: throws Error{kBadInput} for figures outside of the bounds below.
 Measurement measurement_from_json(const Json& json);
+
+// What one iteration of anything can cost, with room to spare: the quickest kernel takes microseconds, a
+// nanosecond is one step of a clock; the largest machine there is draws some 30 MW and holds its training
+// steps in minutes. Figures outside are mistakes, and one of them in a store would spoil all that is fitted.
+inline constexpr double kLeastSeconds = 1e-10, kMostSeconds = 1e6;
+inline constexpr double kLeastJoules = 1e-12, kMostJoules = 1e12;
+inline constexpr double kMostWatts = 1e8;
+
+// Throws Error{kBadInput} that begins with `where` and names the figure, unless all are within the bounds.
+void require_plausible(const std::optional<double>& energy_j, double time_s,
+                       const std::optional<double>& host_s, const std::string& where);
 
 }  // namespace ampere

@@ -1,5 +1,6 @@
 #include "meter/open.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -143,6 +144,22 @@ std::unique_ptr<Meter> open_meter(const std::string& name) {
   if (!name.empty()) return open_named(name);
   const char* chosen = std::getenv("AMPERE_METER");
   return open_named(chosen != nullptr && *chosen != '\0' ? chosen : default_meter_name());
+}
+
+bool same_meter(const std::string& asked, const std::string& told) {
+  const std::string word_told = told.substr(0, told.find(':'));
+  std::string words;
+  for (std::size_t at = 0; at <= asked.size();) {
+    const std::size_t end = std::min(asked.find('+', at), asked.size());
+    const std::string part = asked.substr(at, end - at);
+    const std::size_t colon = part.find(':');
+    words += (words.empty() ? "" : "+") + part.substr(0, colon);
+    if (part.rfind("replay:", 0) == 0) return true;
+    // A command may contain a plus sign itself.
+    if (colon != std::string::npos && word_told == words) return true;
+    at = end + 1;
+  }
+  return asked == told || words == told;
 }
 
 std::vector<MeterStatus> list_meters() {

@@ -28,4 +28,8 @@ std::vector<MeterStatus> list_meters();
 // The first in that list that is available: real counters come before the modelled one.
 std::string default_meter_name();
 
+// Whether a meter that was asked for as `asked` may call itself `told`: arguments are no part of what meters
+// call themselves ("nvml:0" is "nvml"), and recorded readings tell the name of the meter they come from.
+bool same_meter(const std::string& asked, const std::string& told);
+
 }  // namespace ampere

@@ -32,6 +32,26 @@ TEST(OpenMeter, SaysHowANameIsWritten) {
   EXPECT_THROW(open_meter("replay"), Error);
 }
 
+TEST(SameMeter, ArgumentsAreNoPartOfTheName) {
+  for (const auto& [asked, told] :
+       std::vector<std::pair<std::string, std::string>>{{"rapl", "rapl"},
+                                                        {"nvml:0,1", "nvml"},
+                                                        {"nvml:0+rapl", "nvml+rapl"},
+                                                        {"exec:read +1", "exec"},
+                                                        {"rapl+exec:a+b", "rapl+exec"},
+                                                        {"exec:a", "exec:a"},
+                                                        {"replay:run.jsonl", "anything"}}) {
+    EXPECT_TRUE(same_meter(asked, told)) << asked << " " << told;
+  }
+  for (const auto& [asked, told] : std::vector<std::pair<std::string, std::string>>{{"rapl", "cpu-model"},
+                                                                                    {"rapl", "rapl-perf"},
+                                                                                    {"nvml+rapl", "nvml"},
+                                                                                    {"nvml", ""},
+                                                                                    {"nvml:0", "rapl"}}) {
+    EXPECT_FALSE(same_meter(asked, told)) << asked << " " << told;
+  }
+}
+
 TEST(ListMeters, EveryMeterIsAvailableOrSaysWhy) {
   for (const MeterStatus& status : list_meters()) {
     EXPECT_FALSE(status.info.name.empty());

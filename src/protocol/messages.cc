@@ -1,5 +1,7 @@
 #include "protocol/messages.h"
 
+#include "base/capped.h"
+
 namespace ampere {
 
 Request request_from_line(const std::string& line) {
@@ -39,7 +41,10 @@ Response response_from_line(const std::string& line) {
     response.result = r.object("result");
   } else {
     const JsonReader error(r.object("error"), "error");
-    response.error = Error(error_kind_from_word(error.text("kind")), error.text("message"));
+    const std::string message = error.text("message");
+    const bool silent = message.find_first_not_of(" \t\r\n") == std::string::npos;
+    response.error = Error(error_kind_from_word(error.text("kind")),
+                           silent ? "it failed without saying why; run it by hand to see" : capped(message));
   }
   return response;
 }

@@ -33,7 +33,8 @@ struct Response {
   Json result;
   std::optional<Error> error;
 };
-// Throws Error{kBadInput} for anything that is neither of the two lines above.
+// Throws Error{kBadInput} for anything that is neither of the two lines above. A long message loses its
+// middle (base/capped.h); one that says nothing is told as such.
 Response response_from_line(const std::string& line);
 
 }  // namespace ampere

@@ -89,8 +89,9 @@ class HeldSigpipe {
   bool was_pending_ = false;
 };
 
-// The child starts with the usual signal settings, whatever ours are, as the head of its own group.
-int spawn_shell(const std::string& command, int in, int out, int err, int* pid) {
+// The child starts with the usual signal settings, whatever ours are, in the group `group`, or as the head of
+// one of its own when that is 0.
+int spawn_shell(const std::string& command, int in, int out, int err, int group, int* pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in, 0);
@@ -100,7 +101,7 @@ int spawn_shell(const std::string& command, int in, int out, int err, int* pid) 
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setpgroup(&attributes, group);
   sigset_t defaults;
   sigset_t none;
   sigemptyset(&defaults);
@@ -118,6 +119,16 @@ int spawn_shell(const std::string& command, int in, int out, int err, int* pid) 
   return code;
 }
 
+// Waits until its standard input ends, which it does when this process is gone, however it went, and then
+// kills the group that it is the head of. The death signal of prctl() would not do: a shell does not hand it
+// on to what it starts, and it also comes when only the thread that started the child has ended.
+constexpr const char* kGuardian = "trap '' HUP INT QUIT TERM; read -r line; kill -9 0";
+
+void wait_for(int pid, int* status) {
+  while (waitpid(pid, status, 0) < 0 && errno == EINTR) {
+  }
+}
+
 }  // namespace
 
 std::string ProcessEnd::text() const {
@@ -131,9 +142,23 @@ Process::Process(const std::string& command, TextSink errors) : sink_(std::move(
   Pipe in;
   Pipe out;
   Pipe err;
-  if (const int code = spawn_shell(command, in.read, out.write, err.write, &pid_); code != 0) {
+  Pipe life;
+  int code = 0;
+  {
+    const Pipe nothing;  // the guardian says nothing, and holds no descriptor that someone waits on
+    code = spawn_shell(kGuardian, life.read, nothing.write, nothing.write, 0, &guardian_);
+  }
+  // First the guardian, so that there is no moment in which the child would outlive us: where guardian and
+  // group are gone already, it cannot be started.
+  if (code == 0) code = spawn_shell(command, in.read, out.write, err.write, guardian_, &pid_);
+  if (code != 0) {
+    if (guardian_ > 0) {
+      kill(guardian_, SIGKILL);
+      wait_for(guardian_, nullptr);
+    }
     throw Error(ErrorKind::kWorker, std::string("the worker cannot be started: ") + std::strerror(code));
   }
+  life_ = life.take(&Pipe::write);
   to_child_ = in.take(&Pipe::write);
   from_child_ = out.take(&Pipe::read);
   errors_fd_ = err.take(&Pipe::read);
@@ -226,12 +251,13 @@ ProcessEnd Process::end(Clock::duration grace) {
   ProcessEnd result;
   result.running = !has_ended();
   drain_errors();
-  // The child is not reaped yet, so the number of its group cannot have been given to anyone else.
+  // The guardian is not reaped yet, so the number of the group cannot have been given to anyone else.
   // Killed also when the child itself has ended: what it started may live on.
-  kill(-pid_, SIGKILL);
+  kill(-guardian_, SIGKILL);
   int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  wait_for(pid_, &status);
+  wait_for(guardian_, nullptr);
+  close_fd(life_);
   drain_errors();
   if (WIFSIGNALED(status)) {
     result.signal = WTERMSIG(status);

@@ -26,8 +26,9 @@ class Process {
   using TextSink = std::function<void(std::string_view)>;
 
   // Runs the command line through /bin/sh in a process group of its own, with pipes on its standard
-  // input, output and error. What it writes to standard error is kept (last_words) and handed to
-  // `errors` if there is one. Throws Error{kWorker} when no process can be started.
+  // input, output and error. The group is killed when this process ends, also by kill -9. What it writes to
+  // standard error is kept (last_words) and handed to `errors` if there is one. Throws Error{kWorker} when no
+  // process can be started.
   explicit Process(const std::string& command, TextSink errors = {});
   // Kills the whole group and waits for the child.
   ~Process();
@@ -54,6 +55,8 @@ class Process {
   bool has_ended() const;
 
   int pid_ = -1;
+  int guardian_ = -1;  // head of the group, which it kills when this process is gone
+  int life_ = -1;      // what the guardian watches; closed when this process ends
   int to_child_ = -1;
   int from_child_ = -1;
   int errors_fd_ = -1;

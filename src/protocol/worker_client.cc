@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/capped.h"
+#include "meter/open.h"
 #include "protocol/messages.h"
 #include "protocol/process.h"
 #include "protocol/recording.h"
@@ -62,7 +64,7 @@ void WorkerClient::fail(const std::string& task, const std::string& what, const 
     process_.reset();
   }
   ++failures_;
-  std::string message = "the worker (" + options_.command + ") " + what + " when asked to " + task;
+  std::string message = "the worker (" + options_.command + ") " + capped(what) + " when asked to " + task;
   if (!words.empty()) message += "; its last words: " + words;
   message += "; " + advice;
   if (gave_up())
@@ -176,7 +178,11 @@ Measurement WorkerClient::measure(const MeasureRequest& request) {
   const int failures = failures_;
   const Json result = ask("measure", task, to_json(request), limit);
   try {
-    return measurement_from_json(result);
+    Measurement m = measurement_from_json(result);
+    const bool asked = request.energy && m.energy_j && !request.meter.empty();
+    if (asked && !m.meter.empty() && !same_meter(request.meter, m.meter))
+      throw bad_input("it read the meter " + m.meter + " where " + request.meter + " was asked for");
+    return m;
   } catch (const Error& e) {
     failures_ = failures;
     fail(task, std::string("answered nonsense (") + e.what() + ")",

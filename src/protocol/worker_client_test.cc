@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"list", {"nonsense", "[1, 2]", "JSON object"}},
                     Fault{"no-result", {"nonsense", "\"result\" is missing"}},
                     Fault{"no-figures", {"nonsense", "\"time_s\" is missing"}},
-                    Fault{"negative", {"nonsense", "must be positive"}},
+                    Fault{"negative", {"nonsense", "cannot be -1 J"}},
                     Fault{"wrong-id", {"nonsense", "it has the id 10"}},
                     Fault{"closes", {"closed its standard output", "measure tiny"}},
                     Fault{"huge", {"more than 64 MiB"}}),

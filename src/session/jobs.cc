@@ -63,7 +63,7 @@ class Estimator {
     if (!store) {
       if (!source.store.empty() && !std::filesystem::exists(path))
         throw bad_input(path + ": there is no such store");
-      store = std::make_unique<Store>(path);
+      store = std::make_unique<Store>(Store::to_read(path));
     }
     return *store;
   }

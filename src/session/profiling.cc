@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/sample.h"
+#include "meter/open.h"
 #include "model/composition.h"
 #include "profile/whole_networks.h"
+#include "store/plausible.h"
 
 namespace ampere {
 namespace {
@@ -72,8 +74,11 @@ void measure_idle(const Session& session, DeviceProfile& profile) {
   }
   read_answer(*session.worker, [&] {
     const JsonReader r(idle, "idle");
-    const double watts = r.number("power_w");
-    if (!(watts >= 0)) throw bad_input("idle: \"power_w\" must not be negative");
+    r.number("power_w");  // must be there
+    const double watts = r.number_between("power_w", 0, 0, kMostIdleWatts);
+    const std::string meter = r.text("meter", "");
+    if (!meter.empty() && !same_meter(session.meter, meter))
+      throw bad_input("idle: it read the meter " + meter + " where " + session.meter + " was asked for");
     profile.set_idle_power_w(watts, r.boolean("modelled", false));
   });
 }

@@ -74,8 +74,7 @@ Imported load_script(const std::string& path, const std::vector<std::string>& in
     pass = client.trace(request);
   } catch (const Error& first) {
     // Some modules are made for one batch size only.
-    const bool ran = std::string(first.what()).find("forward pass failed") != std::string::npos;
-    if (!ran || batch == kTraceBatch) throw;
+    if (first.kind() != ErrorKind::kForwardFailed || batch == kTraceBatch) throw;
     request.batch = batch;
     try {
       pass = client.trace(request);

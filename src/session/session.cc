@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/capped.h"
+#include "store/plausible.h"
+
 namespace ampere {
+
+void answered_nonsense(const WorkerClient& worker, const std::string& why) {
+  throw Error(ErrorKind::kWorker, "the worker (" + worker.command() + ") answered nonsense (" + capped(why) +
+                                      "); see docs/protocol.md");
+}
 
 Measure Session::measure() const {
   return [client = worker.get()](const MeasureRequest& request) { return client->measure(request); };
@@ -45,12 +53,15 @@ Session open_worker(const SessionOptions& options) {
   read_answer(*s.worker, [&] {
     JsonReader r(found, "detect");
     s.device = r.object("device");
+    require_fingerprint(s.device, "device");
+    for (const char* key : {"memory_bytes", "threads"}) JsonReader(s.device, "device").integer(key, 0);
     s.meter = options.meter.empty() ? r.text("default_meter", "") : options.meter;
     s.unit = JsonReader(s.device, "device").text("unit", "");
+    s.fingerprint = fingerprint_of(s.device, s.meter);
+    require_fingerprint(s.fingerprint, "detect");  // the meter's name, too
   });
   if (s.meter.empty())
     throw Error(ErrorKind::kNoMeter, "the worker has no usable energy meter; see: ampere detect");
-  s.fingerprint = fingerprint_of(s.device, s.meter);
   return s;
 }
 
@@ -90,6 +101,7 @@ void remember_unit(const Session& session) {
 }
 
 Session open_session(const SessionOptions& options) {
+  require_store_path(options.store);
   auto store = std::make_unique<Store>(options.store);
   Session s = open_worker(options);
   s.store = std::move(store);
@@ -100,7 +112,7 @@ Session open_session(const SessionOptions& options) {
 
 std::optional<StoredDevice> latest_device(const Store& store) {
   for (const StoredDevice& d : store.devices()) {
-    if (!store.surfaces(d.id).empty()) return d;
+    if (d.problem.empty() && !store.surfaces(d.id).empty()) return d;
   }
   return std::nullopt;
 }
@@ -112,7 +124,10 @@ StoredDevice choose_device(const Store& store, const std::string& id) {
                 store.path() + ": no device was profiled yet; run: ampere profile MODEL --batch N");
   }
   for (const StoredDevice& d : store.devices()) {
-    if (d.id.rfind(id, 0) == 0) return d;
+    if (d.id.rfind(id, 0) != 0) continue;
+    if (d.problem.empty()) return d;
+    throw bad_input(store.path() + ": device " + d.id + ": " + d.problem +
+                    "; remove it with: ampere store check --remove");
   }
   throw bad_input("no device in " + store.path() + " has the id " + id + "; see: ampere store list");
 }

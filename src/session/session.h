@@ -43,14 +43,17 @@ Session open_worker(const SessionOptions& options);
 // its limits. AMPERE_RECORD names a file that the conversation is kept in.
 WorkerOptions worker_options(const std::string& command);
 
+[[noreturn]] void answered_nonsense(const WorkerClient& worker, const std::string& why);
+
 // Reads a worker's answer; one that is not as docs/protocol.md says is the worker's fault, not the user's.
 template <class Read>
 auto read_answer(const WorkerClient& worker, const Read& read) {
   try {
     return read();
   } catch (const Error& e) {
-    throw Error(ErrorKind::kWorker, "the worker (" + worker.command() + ") answered nonsense (" + e.what() +
-                                        "); see docs/protocol.md");
+    answered_nonsense(worker, e.what());
+  } catch (const Json::exception&) {
+    answered_nonsense(worker, "a field is missing or of another type");
   }
 }
 

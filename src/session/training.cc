@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 
+#include "measure/measurement.h"
+#include "meter/open.h"
 #include "network/network_json.h"
 #include "profile/whole_networks.h"
 #include "session/session.h"
@@ -18,6 +20,14 @@ constexpr double kMostSeconds = 1800;
 constexpr double kSlowLearning = 1e-3;
 // Frameworks choose kernels and memory in the first iterations.
 constexpr std::int64_t kFirstIterations = 20;
+
+// Judged per iteration, as a measurement is. No energy: a slow counter may miss a turn.
+void require_plausible_turn(double energy_j, double time_s, std::int64_t iterations) {
+  const auto count = static_cast<double>(iterations);
+  std::optional<double> each;
+  if (energy_j != 0) each = energy_j / count;
+  require_plausible(each, time_s / count, std::nullopt, "train");
+}
 
 class Turns {
  public:
@@ -71,11 +81,15 @@ class Turns {
       const std::int64_t iterations = r.integer("iterations");
       if (iterations > 0) {
         no_energy = answer.at("energy_j").is_null();
-        n.energy_j += no_energy ? 0 : r.number("energy_j");
+        const double energy_j = no_energy ? 0 : r.number("energy_j");
+        require_plausible_turn(energy_j, r.number("time_s"), iterations);
+        n.energy_j += energy_j;
         n.time_s += r.number("time_s");
         loss_ = r.has("loss_last") && answer.at("loss_last").is_number() ? r.number("loss_last") : 0;
       }
       meter = r.text("meter");
+      if (!options_.meter.empty() && !meter.empty() && !same_meter(options_.meter, meter))
+        throw bad_input("train: it read the meter " + meter + " where " + options_.meter + " was asked for");
       modelled = r.boolean("modelled", false);
       if (!answer.at("test_loss").is_number()) return;
       n.curve.push_back({r.integer("iterations_in_all"), n.energy_j, n.time_s, loss_, r.number("test_loss"),

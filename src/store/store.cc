@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "layers/kind_json.h"
 #include "store/migrate.h"
+#include "store/plausible.h"
 
 namespace ampere {
 namespace {
@@ -250,11 +251,24 @@ std::string Store::add_device(const Json& fingerprint) {
   return id;
 }
 
+static StoredDevice device_from(const std::string& id, const std::string& fingerprint,
+                                const std::string& last_used) {
+  StoredDevice device{id, Json::object(), last_used, ""};
+  try {
+    Json read = parse_json(fingerprint, "fingerprint");
+    require_fingerprint(read, "fingerprint");
+    device.fingerprint = std::move(read);
+  } catch (const Error& e) {
+    device.problem = e.what();
+  }
+  return device;
+}
+
 std::vector<StoredDevice> Store::devices() const {
   Statement s(impl_->db, impl_->path,
               "SELECT id, fingerprint, last_used FROM device ORDER BY last_used DESC, id");
   std::vector<StoredDevice> out;
-  while (s.step()) out.push_back({s.text(0), parse_json(s.text(1), path() + ": device"), s.text(2)});
+  while (s.step()) out.push_back(device_from(s.text(0), s.text(1), s.text(2)));
   return out;
 }
 
@@ -277,18 +291,24 @@ void Store::add_point(const std::string& device, const std::string& recipe, cons
 std::vector<StoredPoint> Store::points(const std::string& device, const std::string& recipe,
                                        const std::string& surface) const {
   Statement s(impl_->db, impl_->path,
-              "SELECT channels_in, channels_out, variant, measurement, measured_at, origin FROM point "
+              "SELECT channels_in, channels_out, variant, measurement, measured_at, origin, id FROM point "
               "WHERE device = ? AND recipe = ? AND surface = ? ORDER BY id");
   s.bind(device).bind(recipe).bind(surface);
   std::vector<StoredPoint> out;
   while (s.step()) {
-    const Json measurement = parse_json(s.text(3), path() + ": point of " + surface);
-    out.push_back({surface,
-                   {s.integer(0), s.integer(1)},
-                   s.text(2),
-                   measurement_from_json(measurement),
-                   s.text(4),
-                   s.text(5)});
+    try {
+      const Json measurement = parse_json(s.text(3), "measurement");
+      out.push_back({surface,
+                     {s.integer(0), s.integer(1)},
+                     s.text(2),
+                     measurement_from_json(measurement),
+                     s.text(4),
+                     s.text(5)});
+    } catch (const Error& e) {
+      const StoreProblem problem{"point", s.integer(6), device, surface, e.what()};
+      throw bad_input(path() + ": " + problem.text() + "; remove it with: ampere store remove --point " +
+                      std::to_string(problem.row));
+    }
   }
   return out;
 }
@@ -304,11 +324,15 @@ std::vector<SurfaceCount> Store::surfaces(const std::string& device) const {
     const std::string where = path() + ": surface " + s.text(1);
     StoredSurface surface;
     surface.name = s.text(1);
-    surface.purpose = purpose_from_word(s.text(2));
-    surface.method = s.text(3);
-    surface.role = role_from_word(s.text(4));
-    surface.phase = phase_from_word(s.text(5));
-    read_details(parse_json(s.text(6), where), where, surface);
+    try {
+      surface.purpose = purpose_from_word(s.text(2));
+      surface.method = s.text(3);
+      surface.role = role_from_word(s.text(4));
+      surface.phase = phase_from_word(s.text(5));
+      read_details(parse_json(s.text(6), where), where, surface);
+    } catch (const Error&) {
+      surface.kind.reset();  // a damaged row: its points are kept, and nothing tells what they are of
+    }
     out.push_back({s.text(0), std::move(surface), static_cast<int>(s.integer(7))});
   }
   return out;
@@ -321,12 +345,24 @@ void Store::put_fact(const std::string& device, const std::string& recipe, const
   s.bind(device).bind(recipe).bind(name).bind(value.dump()).step();
 }
 
+static Json fact_from(const std::string& path, const std::string& device, const std::string& name,
+                      const std::string& text) {
+  try {
+    Json value = parse_json(text, "value");
+    require_plausible_fact(name, value, "value");
+    return value;
+  } catch (const Error& e) {
+    throw bad_input(path + ": fact " + name + " on device " + device + ": " + e.what() +
+                    "; remove it with: ampere store check --remove");
+  }
+}
+
 std::optional<Json> Store::fact(const std::string& device, const std::string& recipe,
                                 const std::string& name) const {
   Statement s(impl_->db, impl_->path, "SELECT value FROM fact WHERE device = ? AND recipe = ? AND name = ?");
   s.bind(device).bind(recipe).bind(name);
   if (!s.step()) return std::nullopt;
-  return parse_json(s.text(0), path() + ": fact " + name);
+  return fact_from(path(), device, name, s.text(0));
 }
 
 std::vector<StoredFact> Store::facts(const std::string& device) const {
@@ -334,8 +370,104 @@ std::vector<StoredFact> Store::facts(const std::string& device) const {
               "SELECT recipe, name, value FROM fact WHERE device = ? ORDER BY recipe, name");
   s.bind(device);
   std::vector<StoredFact> out;
-  while (s.step()) out.push_back({s.text(0), s.text(1), parse_json(s.text(2), path() + ": fact")});
+  while (s.step()) out.push_back({s.text(0), s.text(1), fact_from(path(), device, s.text(1), s.text(2))});
   return out;
+}
+
+std::string StoreProblem::text() const {
+  std::string text = kind;
+  if (kind == "point") text += " " + std::to_string(row);
+  if (kind == "point") text += " of " + subject;
+  if (kind == "fact") text += " " + subject;
+  if (kind != "device") text += " on device";
+  return text + " " + device + ": " + what;
+}
+
+std::vector<StoreProblem> Store::problems() const {
+  std::vector<StoreProblem> found;
+  for (const StoredDevice& d : devices()) {
+    if (!d.problem.empty()) {
+      found.push_back({"device", 0, d.id, "", d.problem});
+      continue;
+    }
+    const auto note = [&](const char* kind, const Statement& s, const std::string& subject,
+                          const auto& read) {
+      try {
+        read();
+      } catch (const Error& e) {
+        found.push_back({kind, s.integer(0), d.id, subject, e.what()});
+      }
+    };
+    Statement point(impl_->db, impl_->path,
+                    "SELECT id, surface, measurement FROM point WHERE device = ? ORDER BY id");
+    point.bind(d.id);
+    while (point.step()) {
+      note("point", point, point.text(1),
+           [&] { measurement_from_json(parse_json(point.text(2), "measurement")); });
+    }
+    Statement fact(impl_->db, impl_->path,
+                   "SELECT rowid, recipe, name, value FROM fact WHERE device = ? ORDER BY recipe, name");
+    fact.bind(d.id);
+    while (fact.step()) {
+      const std::string name = fact.text(2);
+      note("fact", fact, fact.text(1).empty() ? name : name + " (" + fact.text(1) + ")",
+           [&] { require_plausible_fact(name, parse_json(fact.text(3), "value"), "value"); });
+    }
+  }
+  return found;
+}
+
+bool Store::remove_point(std::int64_t id) {
+  Statement s(impl_->db, impl_->path, "DELETE FROM point WHERE id = ?");
+  s.bind(id).step();
+  return sqlite3_changes(impl_->db) > 0;
+}
+
+void Store::remove(const StoreProblem& problem) {
+  if (problem.kind == "point") {
+    remove_point(problem.row);
+    return;
+  }
+  if (problem.kind == "fact") {
+    Statement s(impl_->db, impl_->path, "DELETE FROM fact WHERE rowid = ?");
+    s.bind(problem.row).step();
+    return;
+  }
+  impl_->execute("BEGIN IMMEDIATE");
+  try {
+    for (const char* sql : {"DELETE FROM point WHERE device = ?", "DELETE FROM fact WHERE device = ?",
+                            "DELETE FROM device WHERE id = ?"}) {
+      Statement(impl_->db, impl_->path, sql).bind(problem.device).step();
+    }
+  } catch (const Error&) {
+    sqlite3_exec(impl_->db, "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+  impl_->execute("COMMIT");
+}
+
+void require_store_path(const std::string& path) {
+  if (path.empty()) {
+    throw bad_input(
+        "no file for measurements is named, and neither HOME nor XDG_DATA_HOME says where one would be; name "
+        "one with --store or AMPERE_STORE");
+  }
+  if (path.front() == ':' || path.rfind("file:", 0) == 0)
+    throw bad_input("--store must name a file, found \"" + path + "\"; for a file of that name write ./" +
+                    path);
+}
+
+Store Store::to_read(const std::string& path) {
+  require_store_path(path);
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  fs::path near = path;
+  while (!near.empty() && !fs::exists(near, unknown) && near != near.parent_path()) near = near.parent_path();
+  const bool absent = near != fs::path(path) && (near.empty() || fs::is_directory(near, unknown));
+  if (!absent) return Store(path);
+  Store empty(":memory:");
+  empty.impl_->path = path;
+  return empty;
 }
 
 std::string default_store_path() {
@@ -343,7 +475,7 @@ std::string default_store_path() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data)
     return std::string(data) + "/ampere/profiles.db";
   const char* home = std::getenv("HOME");
-  return std::string(home && *home ? home : ".") + "/.local/share/ampere/profiles.db";
+  return home && *home ? std::string(home) + "/.local/share/ampere/profiles.db" : "";
 }
 
 std::string utc_now() {

@@ -18,6 +18,8 @@ struct StoredDevice {
   std::string id;  // 16 hex digits of the fingerprint
   Json fingerprint;
   std::string last_used;  // UTC, ISO 8601
+  // What is wrong with the stored fingerprint, which is then left empty; usually nothing is.
+  std::string problem;
 };
 
 struct StoredPoint {
@@ -35,6 +37,18 @@ struct StoredFact {
   Json value;
 };
 
+// Something in a store that cannot be used, as Store::problems() finds it.
+struct StoreProblem {
+  std::string kind;      // "point", "fact" or "device"
+  std::int64_t row = 0;  // of the point or fact; what `store remove --point` takes
+  std::string device;    // its id
+  std::string subject;   // the surface of a point, recipe and name of a fact, empty for a device
+  std::string what;      // is wrong
+
+  // "point 17 of split/hidden/... on device 0123...: ..."
+  std::string text() const;
+};
+
 struct SurfaceCount {
   std::string recipe;
   StoredSurface surface;
@@ -46,6 +60,9 @@ class Store {
   // Creates the file and its folder when missing. Throws Error{kBadInput} for a file that is not a
   // store or was written by a newer version, Error{kFailed} for one that cannot be opened.
   explicit Store(const std::string& path);
+  // For those who only read: where there is no file, an empty store in memory stands for it, and neither the
+  // file nor its folder is made.
+  static Store to_read(const std::string& path);
   ~Store();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
@@ -58,7 +75,7 @@ class Store {
   // Error{kFailed} when the disk is full or the file locked.
   void add_point(const std::string& device, const std::string& recipe, const StoredSurface& surface,
                  const StoredPoint& point);
-  // In the order they were measured.
+  // In the order they were measured. Throws Error{kBadInput} that names a point that cannot be true.
   std::vector<StoredPoint> points(const std::string& device, const std::string& recipe,
                                   const std::string& surface) const;
   // By recipe and name.
@@ -84,8 +101,16 @@ class Store {
                 const Json& value);
   std::optional<Json> fact(const std::string& device, const std::string& recipe,
                            const std::string& name) const;
-  // All of a device, by recipe and name.
+  // All of a device, by recipe and name. Both throw Error{kBadInput} for one that cannot be true.
   std::vector<StoredFact> facts(const std::string& device) const;
+
+  // Points that cannot be true, facts and devices that cannot be read. Nothing of a device that is a problem
+  // itself is listed.
+  std::vector<StoreProblem> problems() const;
+  // Removes what problems() found; of a device all that belongs to it.
+  void remove(const StoreProblem& problem);
+  // False when there is no point of that id.
+  bool remove_point(std::int64_t id);
 
   const std::string& path() const;
 
@@ -94,8 +119,12 @@ class Store {
   std::unique_ptr<Impl> impl_;
 };
 
-// $AMPERE_STORE, else ampere/profiles.db under the XDG data directory.
+// $AMPERE_STORE, else ampere/profiles.db under the XDG data directory. Empty where neither HOME nor
+// XDG_DATA_HOME tells where that is.
 std::string default_store_path();
+
+// Throws Error{kBadInput} for a path that names no file: an empty one, or a name that SQLite reads otherwise.
+void require_store_path(const std::string& path);
 
 // Now, as UTC in ISO 8601.
 std::string utc_now();

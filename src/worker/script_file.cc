@@ -47,8 +47,8 @@ std::string reason(const std::string& text) {
 }
 
 // What a framework throws about a file is wrong with the file, unless it is about memory.
-Error about_file(const TraceRequest& request, const std::string& what, const std::exception_ptr& thrown,
-                 const std::string& advice) {
+Error about_file(const TraceRequest& request, ErrorKind kind, const std::string& what,
+                 const std::exception_ptr& thrown, const std::string& advice) {
   const Error error = translate(thrown);
   if (error.kind() == ErrorKind::kBadInput) return bad_input(request.path + ": " + error.what());
   std::string why = error.what();
@@ -63,7 +63,7 @@ Error about_file(const TraceRequest& request, const std::string& what, const std
   }
   const std::string message = request.path + ": " + what + " (" + why + ")";
   if (error.kind() == ErrorKind::kOutOfMemory) return {error.kind(), message};
-  return bad_input(message + advice);
+  return {kind, message + advice};
 }
 
 torch::jit::Module load(std::istream& file) {
@@ -160,14 +160,14 @@ RecordedPass run_script_file(const TraceRequest& request, bool locked) {
     module = load(file);
   } catch (...) {
     throw about_file(
-        request, "cannot be loaded as TorchScript", std::current_exception(),
+        request, ErrorKind::kBadInput, "cannot be loaded as TorchScript", std::current_exception(),
         "; save it with torch.jit.script(net).save(FILE) or torch.jit.trace(net, x).save(FILE): weights "
         "alone (a state_dict) and pickled modules say nothing of the network");
   }
   try {
     return run(module, request);
   } catch (...) {
-    throw about_file(request, "its forward pass failed", std::current_exception(),
+    throw about_file(request, ErrorKind::kForwardFailed, "its forward pass failed", std::current_exception(),
                      "; does --input fit the network?");
   }
 }
