@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ampere/version.h"
 #include "base/error.h"
 #include "verbs.h"
 
@@ -45,7 +46,7 @@ int main(int argc, char** argv) {
   const std::vector<const char*> ours(argv, dashes);
   const std::vector<std::string> command(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
   CLI::App app{"ampere: the energy of training a network on a device, before anyone trains it", "ampere"};
-  app.set_version_flag("--version", AMPERE_VERSION);
+  app.set_version_flag("--version", ampere::kVersion);
   app.set_config("--config", "", "Read options from a file (TOML or INI)");
   app.require_subcommand(1);
   app.fallthrough(false);
