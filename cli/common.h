@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "ampere/device.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "estimate/estimate.h"
 #include "session/load_model.h"
 #include "session/profiling.h"
-#include "session/progress.h"
 #include "session/session.h"
 
 namespace ampere {

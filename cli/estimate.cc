@@ -1,19 +1,18 @@
 // ampere estimate: what training a network will cost, from profiles alone. Needs no worker, unless it is to
 // probe.
+#include "session/estimate.h"
+
 #include <fmt/core.h>
 
 #include <cmath>
 #include <memory>
 #include <optional>
 
+#include "ampere/schedule.h"
 #include "base/error.h"
 #include "base/quantity_text.h"
 #include "common.h"
-#include "profile/probe.h"
 #include "profile_command.h"
-#include "progress.h"
-#include "schedule/admission.h"
-#include "session/profiling.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -35,6 +34,7 @@ struct Options {
 
   bool probes() const { return probe || exact; }
   MeasureMode training() const { return mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager; }
+  EstimateOptions asked() const { return {method, training(), probe, exact}; }
 };
 
 struct Job {
@@ -247,18 +247,6 @@ void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
   }
 }
 
-// Measures layers now, with the worker that is at hand; without one the surfaces answer alone.
-std::optional<ProbeSummary> probe(const Options& o, const Session& session, const Network& network) {
-  DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
-  measure_idle(session, profile);
-  Progress bar("probing", o.common.quiet || o.common.json);
-  ProbeOptions options = probing(session, setup_of(o.model), {});
-  options.energy = o.exact;
-  options.progress = [&](int done, int of) { bar.show(done, of, "layers"); };
-  remember_unit(session);
-  return probe_layers(profile, parse_layers(network, o.model.batch), session.measure(), options);
-}
-
 std::optional<Session> session_to_probe(const Options& o) {
   if (!o.probes()) return std::nullopt;
   try {
@@ -273,9 +261,8 @@ std::optional<Session> session_to_probe(const Options& o) {
 void run(const Options& o) {
   const LoadedModel model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);
-  const Method& method = find_method(o.method);
-  if (o.probes() && o.method != "split") throw bad_input("--probe and --exact go with --method split only");
-  require_mode(method, o.training());
+  const EstimateOptions asked = o.asked();
+  check(asked);
   if (o.probes() && !o.common.device.empty())
     throw bad_input("--probe measures on the worker's device; leave --device away");
   Answer a;
@@ -287,7 +274,11 @@ void run(const Options& o) {
       throw bad_input("--battery is about a whole job; say how long it is: --samples N --epochs N");
   }
   const std::optional<Session> session = session_to_probe(o);
-  if (session) a.probed = probe(o, *session, model.network);
+  if (session) {
+    DeviceProfile profile(*session->store, session->device_id, o.model.recipe.word());
+    a.probed = probe_model(*session, profile, model.network, setup_of(o.model), {}, o.exact,
+                           shown(o.common.quiet || o.common.json));
+  }
   Store store = Store::to_read(o.common.store);
   // Where nothing was measured yet, every kind is missing, and told as such.
   if (session) {
@@ -298,15 +289,12 @@ void run(const Options& o) {
   }
   DeviceProfile profile(store, a.device.id, o.model.recipe.word());
   try {
-    a.estimate = estimate_network(profile, method, model.network, o.model.batch, o.training());
+    a.estimate = estimate_model(profile, model.network, setup_of(o.model), asked);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
     throw Error(error.kind(),
                 fmt::format("{}\nrun: {}", error.what(), profile_command(o.model, o.common, o.method)));
   }
-  // A method that knows replayed training only was profiled by replaying.
-  if (o.training() == MeasureMode::kReplay && method.tells_eager && a.estimate.regime == Regime::kSingle)
-    throw bad_input("a CPU has nothing to replay; leave --mode away");
   a.tuned = with_autotune(o, store, a.device, model.network);
   a.job = job_of(o);
   if (battery) a.battery = admit(job_cost(a.estimate, a.job.iterations).energy_j, battery->value(), a.risk);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ampere/version.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "text.h"
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
   const std::vector<const char*> ours(argv, dashes);
   const std::vector<std::string> command(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
   CLI::App app{"ampere: the energy of training a network on a device, before anyone trains it", "ampere"};
-  app.set_version_flag("--version", AMPERE_VERSION);
+  app.set_version_flag("--version", ampere::kVersion);
   app.set_config("--config", "", "Read options from a file (TOML or INI)")->check(config_problem);
   app.allow_config_extras(false);  // a misspelt option is told, not ignored
   app.require_subcommand(1);

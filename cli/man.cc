@@ -1,6 +1,7 @@
 // ampere man: the manual page, made from the options themselves.
 #include <fmt/core.h>
 
+#include "ampere/version.h"
 #include "command_tree.h"
 #include "verbs.h"
 
@@ -64,7 +65,7 @@ void print_verbs(const Command& command, const std::string& general) {
 }
 
 void print_page(const Command& root) {
-  fmt::print(".TH AMPERE 1 \"\" \"ampere {}\" \"User Commands\"\n", AMPERE_VERSION);
+  fmt::print(".TH AMPERE 1 \"\" \"ampere {}\" \"User Commands\"\n", kVersion);
   fmt::print(".SH NAME\nampere \\- {}\n", plain(root.description.substr(root.description.find(": ") + 2)));
   fmt::print(".SH SYNOPSIS\n\\fBampere\\fR \\fIVERB\\fR [\\fIOPTION\\fR...]\n");
   fmt::print(

@@ -1,4 +1,6 @@
 // ampere profile: measures the layers of a network on this device. Once per device, resumable.
+#include "session/profile.h"
+
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -7,10 +9,6 @@
 
 #include "base/error.h"
 #include "common.h"
-#include "profile/probe.h"
-#include "progress.h"
-#include "session/profiling.h"
-#include "session/refine.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -21,9 +19,7 @@ struct Options {
   CommonOptions common;
   ModelOptions model;
   ProfilingOptions profiling;
-  std::vector<std::string> methods = {"split"};
   std::string target;  // "5%"; empty: the surfaces themselves say when they are known
-  bool exact = false;  // the layers of this network at its own channels, and nothing else
 };
 
 double target_of(const std::string& text) {
@@ -94,65 +90,39 @@ Json profile_header(const Options& o, const Session& session, const DeviceProfil
   return out;
 }
 
-// One point per distinct layer: enough for this network, and for no other.
-void run_exact(const Options& o, const LoadedModel& model) {
-  Session session = open_session(o.common);
-  DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
-  remember_unit(session);
-  measure_idle(session, profile);
-  Progress bar("profiling", o.common.quiet || o.common.json);
-  ProbeOptions options = probing(session, setup_of(o.model), o.profiling);
-  options.energy = true;
-  options.progress = [&](int done, int of) { bar.show(done, of, 0, "layers at their own channels"); };
-  const ProbeSummary s =
-      probe_layers(profile, parse_layers(model.network, o.model.batch), session.measure(), options);
-  if (o.common.json) {
-    Json out = profile_header(o, session, profile, model);
-    out["exact"] = {
-        {"layers", s.layers}, {"measured", s.measured}, {"known", s.known}, {"time_s", s.seconds}};
-    print_json(out);
-    return;
-  }
-  print("{} of its {} distinct layers measured at their own channels in {}, {} known before\nkept in {}\n",
-        s.measured, s.layers, duration_text(s.seconds), s.known, session.store->path());
-}
-
-void run(const Options& o) {
+void run(Options o) {
   const LoadedModel model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);  // bad shapes are told before anything is started
-  for (const std::string& name : o.methods) find_method(name);
-  if (o.exact) {
-    if (!o.target.empty() || o.methods != std::vector<std::string>{"split"})
-      throw bad_input("--exact goes with --method split only, and without --target");
-    run_exact(o, model);
-    return;
-  }
-  const double target = o.target.empty() ? 0 : target_of(o.target);
-  if (target > 0 && o.methods != std::vector<std::string>{"split"})
-    throw bad_input("--target goes with --method split only");
-  const ProfilingOptions profiling = target > 0 ? sparser(o.profiling) : o.profiling;
-  const bool quiet = o.common.quiet || o.common.json;
+  if (!o.target.empty()) o.profiling.target = target_of(o.target);
+  check(o.profiling);
   Session session = open_session(o.common);
   DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
-  const auto results =
-      profile_model(session, profile, model, setup_of(o.model), profiling, o.methods, shown(quiet));
-  std::optional<Refinement> refinement;
-  if (target > 0)
-    refinement = refine(session, profile, model, setup_of(o.model), profiling, target, shown(quiet));
+  const ProfilingSummary done = profile_as_asked(session, profile, model, setup_of(o.model), o.profiling,
+                                                 shown(o.common.quiet || o.common.json));
   if (o.common.json) {
     Json out = profile_header(o, session, profile, model);
-    for (const MethodProfile& p : results) out["methods"][p.method] = to_json(p);
-    if (refinement) {
-      out["target"] = {{"wanted", target},
-                       {"half_width", refinement->half_width},
-                       {"reached", refinement->reached},
-                       {"layers_measured", refinement->measured}};
+    for (const MethodProfile& p : done.methods) out["methods"][p.method] = to_json(p);
+    if (done.refinement) {
+      out["target"] = {{"wanted", o.profiling.target},
+                       {"half_width", done.refinement->half_width},
+                       {"reached", done.refinement->reached},
+                       {"layers_measured", done.refinement->measured}};
+    }
+    if (done.exact) {
+      out["exact"] = {{"layers", done.exact->layers},
+                      {"measured", done.exact->measured},
+                      {"known", done.exact->known},
+                      {"time_s", done.exact->seconds}};
     }
     print_json(out);
     return;
   }
-  for (const MethodProfile& p : results) print_text(p);
-  if (refinement) print_refinement(*refinement, o.target);
+  for (const MethodProfile& p : done.methods) print_text(p);
+  if (done.refinement) print_refinement(*done.refinement, o.target);
+  if (done.exact) {
+    print("{} of its {} distinct layers measured at their own channels in {}, {} known before\n",
+          done.exact->measured, done.exact->layers, duration_text(done.exact->seconds), done.exact->known);
+  }
   print("kept in {}\n", session.store->path());
 }
 
@@ -163,11 +133,12 @@ void add_profile(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("profile", "Measure the layers of a network on this device (once, resumable)");
   add_model_options(*verb, o->model);
-  verb->add_option("--method", o->methods, "split, paper, neuralpower, or several: split,paper")
+  verb->add_option("--method", o->profiling.methods, "split, paper, neuralpower, or several: split,paper")
       ->delimiter(',')
       ->allow_extra_args(false);
   verb->add_option("--target", o->target, "End when this network's energy is known this well at 95%: 5%");
-  verb->add_flag("--exact", o->exact, "Only the layers of this network, once each, at its own channels");
+  verb->add_flag("--exact", o->profiling.exact,
+                 "Only the layers of this network, once each, at its own channels");
   add_profiling_options(*verb, o->profiling);
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);

@@ -11,8 +11,7 @@
 #include "network/network_json.h"
 #include "profile_command.h"
 #include "prune/checked.h"
-#include "session/profiling.h"
-#include "session/training.h"
+#include "session/prune.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -72,7 +71,7 @@ PruneOptions prune_options(const Options& o) {
   p.rank = o.rank == "score" ? Rank::kScore : o.rank == "flops" ? Rank::kFlops : Rank::kParameters;
   if ((p.rank == Rank::kScore) == o.scores.empty())
     throw bad_input("--rank score and --scores FILE go together");
-  if (!o.scores.empty()) p.scores = scores_from_json(read_json_file(o.scores), o.scores);
+  if (!o.scores.empty()) p.scores = read_scores(o.scores);
   p.multiple_of = o.multiple_of;
   read_min_channels(o.min_channels, p);
   p.keep = o.keep;
@@ -222,41 +221,20 @@ void print_text(const Options& o, const PruneOptions& p, const Network& network,
   if (!o.output.empty()) say("the network is in " + o.output);
 }
 
-TrainingEnergy checking_energy(const Options& o, MeasureMode mode, const Session& session) {
-  const bool slow_meter = session.profiling_mode() == MeasureMode::kReplay;
-  if (!o.data.empty()) {
-    TrainingOptions training;
-    training.data = o.data;
-    training.batch = o.model.batch;
-    training.recipe = o.model.recipe;
-    training.meter = session.meter;
-    return energy_on_data(*session.worker, training, slow_meter ? 2 : 0.5);
-  }
-  // Longer than profiling would: the share has to be told to a percent.
-  ProfilingOptions exact;
-  exact.target_error = 0.01;
-  exact.budget_s = slow_meter ? 4 : 1;
-  return energy_on_random_data(session.measure(), o.model.batch,
-                               measuring_whole(session, setup_of(o.model), exact, mode));
-}
-
-// With the worker that is at hand: the network as it is and the pruned one trained for a moment, in turns.
 CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network& network,
                          StoredDevice& device) {
   const Session session = open_session(o.common);
   device = choose_device(*session.store, session.device_id);
   DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
-  CheckedPruneOptions c;
-  c.prune = p;
-  c.most_checks = o.checks;
+  PruneCheckOptions c{o.checks, o.data, {}};
   if (!o.common.quiet && !o.common.json) {
-    c.progress = [](int check, double estimated, const MeasuredShare& m) {
+    c.on_check = [](int check, double estimated, const MeasuredShare& m) {
       warn(
           fmt::format("check {}: {:.1f}% of the original estimated, {:.1f}% measured, standard error {:.1f}%",
                       check, 100 * estimated, 100 * m.share, 100 * m.error));
     };
   }
-  return prune_checked(profile, network, o.model.batch, checking_energy(o, p.mode, session), c);
+  return prune_with_checks(session, profile, network, setup_of(o.model), p, c);
 }
 
 CheckedPlan plan_for(const Options& o, const PruneOptions& p, const Network& network, StoredDevice& device) {

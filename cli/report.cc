@@ -10,14 +10,13 @@
 
 #include "common.h"
 #include "progress.h"
-#include "report/figure_files.h"
+#include "session/report.h"
 #include "text.h"
 #include "verbs.h"
 
 namespace ampere {
 namespace {
 
-// Mostly it is done before a bar is worth reading.
 constexpr std::chrono::seconds kPatience(1);
 
 struct Options {
@@ -44,26 +43,22 @@ std::vector<KnownNetwork> networks_of(const Options& o) {
   return networks;
 }
 
-int write_figures(const Options& o, const Json& data) {
-  Progress bar("drawing", o.common.quiet || o.common.json, kPatience);
-  int count = 0;
-  draw_figures(data, o.width, [&](int done, int of, const FigureFile& figure) {
-    bar.show(done, of, figure.name);
-    write_file(o.figures + "/" + figure.name + ".svg", figure.svg + "\n");
-    write_file(o.figures + "/" + figure.name + ".csv", figure.csv);
-    ++count;
-  });
-  return count;
+// Mostly it is done before a bar is worth reading.
+OnStep shown_patiently(bool quiet) {
+  const auto bar = std::make_shared<std::unique_ptr<Progress>>();
+  const auto task = std::make_shared<std::string>();
+  return [=](const Step& step) {
+    if (!*bar || *task != step.task) *bar = std::make_unique<Progress>(step.task, quiet, kPatience);
+    *task = step.task;
+    (*bar)->show(step.done, step.of, step.what);
+  };
 }
 
-Json data_of(const Options& o, const Results& results) {
+WrittenReport write(const Options& o, const Results& results, const ReportFiles& files) {
   ReportOptions options;
   options.title = o.title;
-  options.version = AMPERE_VERSION;
   options.method = find_method(o.method).name;
   options.networks = networks_of(o);
-  Progress bar("reading surfaces", o.common.quiet || o.common.json, kPatience);
-  options.progress = [&](int done, int of, const std::string& what) { bar.show(done, of, what); };
   const bool any_results =
       !results.evaluations.empty() || !results.additivity.empty() || !results.curves.empty();
   // A report of results alone needs no store, and does not make one.
@@ -78,31 +73,27 @@ Json data_of(const Options& o, const Results& results) {
                                              ": no device was profiled yet; run: ampere profile "
                                              "MODEL --batch N, or name results with --results");
   }
-  return report_data(store ? &*store : nullptr, device ? &*device : nullptr, results, options);
+  return write_report_files(store ? &*store : nullptr, device ? &*device : nullptr, results, options, files,
+                            shown_patiently(o.common.quiet || o.common.json));
 }
 
 void run(const Options& o) {
-  require_writable(o.output);
-  std::error_code failed;
-  if (!o.figures.empty()) std::filesystem::create_directories(o.figures, failed);
-  if (failed)
-    throw bad_input(o.figures + ": cannot be made (" + failed.message() + "); name another with --figures");
+  const ReportFiles files{o.output, o.figures, o.width};
+  require_writable(files);
   const Results results = read_results(o.results);
-  const Json data = data_of(o, results);
-  const std::string page = report_page(data);
-  write_file(o.output, page);
-  const int figures = o.figures.empty() ? 0 : write_figures(o, data);
+  const WrittenReport written = write(o, results, files);
+  const Json& data = written.data;
   if (o.common.json) {
     Json out = {{"schema_version", kOutputSchemaVersion},
                 {"report", o.output},
-                {"bytes", page.size()},
+                {"bytes", written.bytes},
                 {"device", data["device"]},
                 {"estimates", data["estimates"].size()},
                 {"surfaces", data["surfaces"].size()},
                 {"evaluations", data["evaluations"].size()},
                 {"additivity", data["additivity"].size()},
                 {"curves", data["curves"].size()},
-                {"figures", figures}};
+                {"figures", written.figures}};
     print_json(out);
     return;
   }
@@ -110,9 +101,10 @@ void run(const Options& o) {
         wrapped(
             fmt::format("{}: {} networks estimated, {} surfaces, {} evaluations, {} kB; open it in a browser",
                         o.output, data["estimates"].size(), data["surfaces"].size(),
-                        data["evaluations"].size(), page.size() / 1000),
+                        data["evaluations"].size(), written.bytes / 1000),
             2, terminal_width()));
-  if (figures > 0) print("{}: {} figures as SVG, each with its numbers as CSV\n", o.figures, figures);
+  if (written.figures > 0)
+    print("{}: {} figures as SVG, each with its numbers as CSV\n", o.figures, written.figures);
   for (const std::string& file : results.ignored) warn(file + ": not a result that a report shows; left out");
 }
 

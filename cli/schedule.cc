@@ -1,5 +1,5 @@
 // ampere schedule: which training job runs where and when, so that no battery dies and deadlines hold.
-#include "schedule/schedule.h"
+#include "ampere/schedule.h"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/quantity_text.h"
 #include "common.h"
-#include "schedule/admission.h"
 #include "schedule/exact.h"
 #include "schedule/jobs_file.h"
 #include "session/jobs.h"

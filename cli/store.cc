@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "ampere/version.h"
 #include "common.h"
 #include "store/exchange.h"
 #include "text.h"
@@ -88,7 +89,7 @@ void run_export(const ExchangeOptions& o) {
   if (!o.file.empty()) require_writable(o.file);
   const Store store = Store::to_read(o.common.store);
   const std::string device = o.common.device.empty() ? "" : choose_device(store, o.common.device).id;
-  const std::string text = export_store(store, device, "ampere " AMPERE_VERSION).dump(1) + "\n";
+  const std::string text = export_store(store, device, std::string("ampere ") + kVersion).dump(1) + "\n";
   if (o.file.empty())
     std::fputs(text.c_str(), stdout);
   else

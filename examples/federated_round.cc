@@ -3,12 +3,11 @@
 // an estimate.
 //
 //   federated_round [RISK]      the risk of each battery and each deadline, 0.05 unless given
+#include <ampere/schedule.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-
-#include "schedule/admission.h"
-#include "schedule/schedule.h"
 
 namespace {
 

@@ -450,7 +450,7 @@ def detect(params):
 
 def hello(params):
     known_fields(params, "hello", ["protocol"])
-    return {"protocol": PROTOCOL, "worker": "pytorch_worker", "version": "0.1.0", "framework": f"pytorch {torch.__version__}"}
+    return {"protocol": PROTOCOL, "worker": "pytorch_worker", "version": "0.2.0", "framework": f"pytorch {torch.__version__}"}
 
 
 VERBS = {"hello": hello, "detect": detect, "idle": idle, "measure": measure, "train": train, "shutdown": lambda params: {}}

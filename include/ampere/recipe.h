@@ -24,4 +24,10 @@ enum class MeasureMode {
   kReplay,  // steps captured once and replayed back to back; the device never waits for the host
 };
 
+// What is trained besides the network: all else that decides its cost.
+struct TrainingSetup {
+  std::int64_t batch = 1;  // samples per iteration
+  Recipe recipe = {};
+};
+
 }  // namespace ampere

@@ -1,60 +1,17 @@
 // What a network will cost, with how sure we are.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "ampere/estimate.h"
 #include "layers/parse.h"
 #include "model/layer_models.h"
 
 namespace ampere {
 
-// An expected value and the bounds that hold it with 95% probability.
-struct Interval {
-  double value = 0;
-  double low = 0;
-  double high = 0;
-};
-
 // From mean and standard deviation. Costs are positive, so the interval is that of a log-normal.
 Interval interval_of(double mean, double deviation);
-Interval operator*(const Interval& interval, double factor);
-
-struct LayerEstimate {
-  std::string name;
-  LayerRole role = LayerRole::kHidden;
-  std::string kind;
-  Channels channels;
-  Interval energy_j;          // per iteration
-  Interval time_s;            // per iteration
-  bool extrapolated = false;  // outside the channels that were profiled
-};
-
-enum class Regime {
-  kSingle,  // one clock: the CPU does all the work
-  kDevice,  // the accelerator is busy all the time
-  kHost,    // the accelerator waits for the host to issue work
-};
-const char* to_word(Regime regime);
-
-struct Estimate {
-  std::string method;
-  Interval energy_j;          // per iteration
-  Interval time_s;            // per iteration
-  double fixed_energy_j = 0;  // of an iteration without any layer, part of energy_j
-  double fixed_time_s = 0;
-  // On two clocks: what the device itself does, what the host takes to issue it, what is drawn while waiting.
-  double device_energy_j = 0;
-  double device_time_s = 0;
-  double host_time_s = 0;
-  double idle_power_w = 0;
-  Regime regime = Regime::kSingle;
-  bool modelled = false;
-  double composition_factor = 1;  // on energies, learned from whole networks; layers carry it already
-  int composition_networks = 0;   // how many it was learned from
-  std::vector<LayerEstimate> layers;
-};
 
 // A way to profile and estimate: a row of the table in methods().
 struct Method {

@@ -8,18 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "ampere/model.h"
 #include "network/network.h"
 
 namespace ampere {
-
-struct ImportOptions {
-  // Sizes of dimensions that the file only names, by their names. The batch needs none.
-  std::map<std::string, std::int64_t> dims;
-  // Puts a batch norm after each convolution that lost its own when it was exported for inference.
-  bool restore_batchnorm = false;
-  // Goes on without ops that are not supported, instead of refusing the file.
-  bool ignore_unsupported = false;
-};
 
 // An op of the file that has no place in a Network, and where it occurs.
 struct UnsupportedOp {

@@ -6,28 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "ampere/model.h"
 #include "network/network.h"
 #include "network/shape.h"
 
 namespace ampere {
 
-// Where a layer stands. It decides what training does with it: an input layer hands no gradient
-// down, an output layer computes the loss.
-enum class LayerRole { kInput, kHidden, kOutput, kOnly };
-
-// "input", "hidden", "output", "only"
-const char* to_word(LayerRole role);
 inline bool hands_gradient_down(LayerRole role) {
   return role == LayerRole::kHidden || role == LayerRole::kOutput;
 }
 inline bool computes_loss(LayerRole role) { return role == LayerRole::kOutput || role == LayerRole::kOnly; }
-
-// Where a layer sits on its kind's surface.
-struct Channels {
-  std::int64_t in = 0;
-  std::int64_t out = 0;
-  auto operator<=>(const Channels&) const = default;
-};
 
 // Which of the two numbers may vary within a kind.
 enum class Surface {

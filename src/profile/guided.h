@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "ampere/profile.h"
 #include "layers/parse.h"
 
 namespace ampere {
@@ -28,10 +29,6 @@ struct GuidedOptions {
   int jump_points_1d = 0;
   int jump_points_2d = 0;
 };
-
-enum class StopWhy { kGoOn, kPointLimit, kCertain, kExhausted };
-// "point limit", "certain", "nothing left"
-const char* to_word(StopWhy why);
 
 // Standard deviation over mean at each place.
 using Deviations = std::function<Eigen::VectorXd(const std::vector<Channels>&)>;

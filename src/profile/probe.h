@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "ampere/profile.h"
 #include "layers/parse.h"
 #include "profile/run.h"
 
@@ -19,13 +20,6 @@ struct ProbeOptions {
   double energy_matters = 0.004;
   std::function<bool()> enough;  // asked before each layer; true ends the probing
   std::function<void(int done, int of)> progress;
-};
-
-struct ProbeSummary {
-  int layers = 0;    // distinct layers of the network
-  int measured = 0;  // of them, now
-  int known = 0;     // of them, measured before at these very channels
-  double seconds = 0;
 };
 
 // Keeps what it measures in the store, beside the surfaces: they are never fitted to probes while they have

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ampere/profile.h"
 #include "measure/measure.h"
 #include "model/layer_models.h"
 #include "profile/guided.h"
@@ -46,24 +47,6 @@ struct ProfileOptions {
   // fall on layers and whole networks alike.
   std::function<void()> between_surfaces;
   std::function<void(const ProfileProgress&)> progress;  // called before each point and at the end
-};
-
-struct SurfaceSummary {
-  std::string key;
-  int measured = 0;  // in this run
-  int reused = 0;    // found in the store
-  int refused = 0;   // did not fit the device's memory, or killed the worker
-  StopWhy why = StopWhy::kGoOn;
-  double deviation = 1;
-};
-
-struct ProfileSummary {
-  std::vector<SurfaceSummary> surfaces;
-  int measured = 0;
-  int reused = 0;
-  int unstable = 0;    // points that never met the target error
-  double seconds = 0;  // all in all
-  double fitting_seconds = 0;
 };
 
 // Measures the plans in order. Points that are too large for the device, or

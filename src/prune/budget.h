@@ -3,20 +3,10 @@
 
 #include <string>
 
+#include "ampere/prune.h"
+
 namespace ampere {
 
-struct Budget {
-  enum class Of {
-    kShare,      // of what the network as it is takes
-    kIteration,  // joules per iteration
-    kJob,        // joules for all iterations of a job
-  };
-  Of of = Of::kShare;
-  double amount = 1;  // a fraction, or joules
-};
-
-// Throws Error{kBadInput} that says what is understood.
-Budget parse_budget(const std::string& text);
 // "5%" -> 0.05; `what` names it in errors.
 double parse_percent(const std::string& text, const std::string& what);
 

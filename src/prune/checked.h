@@ -15,12 +15,6 @@ using TrainingEnergy = std::function<double(const Network& network)>;
 // Of one iteration on random data: what fetching real data takes is not in it.
 TrainingEnergy energy_on_random_data(Measure measure, std::int64_t batch, MeasureOptions how);
 
-// Measured in turns, so that a drift of the machine falls on both alike.
-struct MeasuredShare {
-  double share = 0;  // of the original's energy
-  double error = 0;  // its standard error
-};
-
 struct CheckedPruneOptions {
   PruneOptions prune;
   int turns = 4;        // of each network in one check, at least

@@ -1,36 +1,17 @@
-// Pruning channels until training fits an energy budget: what `ampere prune` does, and what a training
-// framework or a federated-learning server would call.
+// Pruning a network by a profile: what is behind ampere/prune.h.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "ampere/prune.h"
 #include "estimate/estimate.h"
 #include "prune/budget.h"
 #include "prune/scores.h"
 #include "prune/search.h"
 
 namespace ampere {
-
-// What makes one network within the budget better than another.
-enum class Rank { kParameters, kFlops, kScore };
-
-struct PruneOptions {
-  Budget budget{Budget::Of::kShare, 0.5};
-  double job_iterations = 0;  // for budgets per job
-  // The budget holds with probability 1 - risk by the estimate's interval; absent: on average.
-  std::optional<double> risk;
-  Rank rank = Rank::kParameters;
-  ChannelScores scores;           // for Rank::kScore
-  std::int64_t multiple_of = 1;   // channels that change become multiples of this
-  std::int64_t min_channels = 1;  // of any layer
-  double min_share = 0.1;         // of a layer's own channels
-  std::vector<std::string> keep;  // nodes whose channels stay as they are
-  MeasureMode mode = MeasureMode::kEager;
-  double correction = 1;  // on estimates of candidates, where measuring has shown one (checked.h)
-  SearchOptions search;
-};
 
 struct GroupPlan {
   ChannelGroup group;

@@ -1,17 +1,14 @@
 // How much channels matter, as somebody's training has shown: scores from a file.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
+#include "ampere/prune.h"
 #include "base/json.h"
 #include "prune/channel_groups.h"
 
 namespace ampere {
-
-// By the name of a node: one number for all of its channels together, or one for each channel.
-using ChannelScores = std::map<std::string, std::vector<double>>;
 
 // {"layers": {"conv1": 2.5, "conv2": [0.1, 0.7, ...]}}; `where` names the source in errors. Throws
 // Error{kBadInput}.

@@ -5,21 +5,10 @@
 #include <functional>
 #include <vector>
 
+#include "ampere/prune.h"
 #include "prune/cost_tables.h"
 
 namespace ampere {
-
-enum class SearchKind {
-  kRandom,  // plain random channel pruning (Li et al., CVPR 2022)
-  kEvolve,  // a population of the best so far, crossed and mutated
-};
-
-struct SearchOptions {
-  SearchKind kind = SearchKind::kEvolve;
-  std::int64_t candidates = 200'000;
-  std::uint64_t seed = 1;
-  std::size_t finalists = 16;  // how many are kept, best first
-};
 
 // What a candidate costs and what it is worth. Costs above the limit are refused.
 struct Worth {

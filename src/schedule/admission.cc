@@ -1,5 +1,4 @@
-#include "schedule/admission.h"
-
+#include "ampere/schedule.h"
 #include "base/error.h"
 
 namespace ampere {

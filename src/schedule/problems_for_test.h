@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/schedule.h"
+#include "ampere/schedule.h"
 #include "schedule/supply.h"
 
 namespace ampere {

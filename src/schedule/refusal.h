@@ -1,8 +1,8 @@
 // Why a job is not in a plan, in one sentence with figures.
 #pragma once
 
+#include "ampere/schedule.h"
 #include "schedule/plan_draft.h"
-#include "schedule/schedule.h"
 
 namespace ampere {
 

@@ -1,4 +1,4 @@
-#include "schedule/schedule.h"
+#include "ampere/schedule.h"
 
 #include <algorithm>
 #include <cmath>

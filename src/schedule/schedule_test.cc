@@ -1,11 +1,10 @@
-#include "schedule/schedule.h"
+#include "ampere/schedule.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "base/error.h"
-#include "schedule/admission.h"
 #include "schedule/problems_for_test.h"
 #include "schedule/sequence.h"
 

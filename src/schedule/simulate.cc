@@ -1,10 +1,9 @@
-#include "schedule/simulate.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
 
+#include "ampere/schedule.h"
 #include "schedule/supply.h"
 
 namespace ampere {

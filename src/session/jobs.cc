@@ -6,10 +6,10 @@
 #include <optional>
 #include <tuple>
 
+#include "ampere/schedule.h"
 #include "base/error.h"
 #include "estimate/estimate.h"
 #include "model/composition.h"
-#include "schedule/admission.h"
 #include "session/load_model.h"
 #include "session/session.h"
 

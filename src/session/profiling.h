@@ -5,33 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "ampere/profile.h"
 #include "profile/probe.h"
 #include "profile/run.h"
 #include "session/load_model.h"
-#include "session/progress.h"
 #include "session/session.h"
 
 namespace ampere {
-
-// 0 means: what suits the device. Where a counter ticks ten times a second, times are measured densely and
-// energies sparsely; where there is one clock and no tick, every point tells both.
-struct ProfilingOptions {
-  int points_1d = 0;
-  int points_2d = 0;
-  int energy_points_1d = 0;  // where they are fewer than points
-  int energy_points_2d = 0;
-  double target_deviation = 0;
-  std::string guide = "time";  // or "energy": whose variance chooses the next point
-  int whole_networks = 6;      // trained beside it
-  double budget_s = 0.8;       // of training per point
-  double target_error = 0;
-};
-
-// What is trained: all but the network that decides its cost.
-struct TrainingSetup {
-  std::int64_t batch = 1;
-  Recipe recipe;
-};
 
 // How and where points of this session are measured: by `split`, and by the methods that know one way of
 // training only.
@@ -44,15 +24,6 @@ ProbeOptions probing(const Session& session, const TrainingSetup& setup, const P
 // (WholeNetworkOptions, EvaluateOptions) where the host drifts.
 MeasureOptions measuring_whole(const Session& session, const TrainingSetup& setup,
                                const ProfilingOptions& options, MeasureMode mode);
-
-struct MethodProfile {
-  std::string method;
-  ProfileSummary summary;
-  // With earlier runs for the same family and batch, as the store remembers them.
-  double all_seconds = 0;
-  double all_fitting_seconds = 0;
-  int all_points = 0;
-};
 
 // Idle power matters where the device can wait for the host.
 void measure_idle(const Session& session, DeviceProfile& profile);

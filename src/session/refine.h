@@ -5,13 +5,6 @@
 
 namespace ampere {
 
-struct Refinement {
-  double half_width = 0;  // of the 95% interval of the energy, over the energy
-  bool reached = false;
-  int measured = 0;  // layers, in this run
-  double seconds = 0;
-};
-
 // Few points to start with: what the network needs beyond them is measured at its own channels.
 ProfilingOptions sparser(ProfilingOptions options);
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "ampere/version.h"
 #include "base/error.h"
 #include "worker/detect.h"
 #include "worker/session.h"
@@ -93,7 +94,7 @@ int main(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--help" || argument == "-h") return std::fputs(kHelp, stdout) < 0;
     if (argument == "--version") {
-      return std::printf("ampere-worker %s (%s)\n", AMPERE_VERSION,
+      return std::printf("ampere-worker %s (%s)\n", ampere::kVersion,
                          ampere::worker::framework_name().c_str()) < 0;
     }
   }

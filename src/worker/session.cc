@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "ampere/version.h"
 #include "network/network_json.h"
 #include "worker/detect.h"
 #include "worker/measure.h"
@@ -63,7 +64,7 @@ Json Session::dispatch(const Request& request) {
     r.only({"protocol"});  // what the other side speaks; it decides whether to go on
     return {{"protocol", kProtocolVersion},
             {"worker", "ampere-worker"},
-            {"version", AMPERE_VERSION},
+            {"version", kVersion},
             {"framework", framework_name()}};
   }
   if (request.verb == "detect") return detect(request.params);

@@ -1,0 +1,101 @@
+// Profiling: the layers of a network are trained by themselves on the device, and what they cost is kept.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ampere/device.h"
+#include "ampere/model.h"
+#include "ampere/recipe.h"
+
+namespace ampere {
+
+// The defaults suit the device; 0 means so. Where a counter ticks ten times a second, times are measured
+// densely and energies sparsely; where there is one clock and no tick, every point tells both.
+struct ProfilingOptions {
+  int points_1d = 0;         // most points of a kind of layer whose one channel number is free
+  int points_2d = 0;         // of one where both are
+  int energy_points_1d = 0;  // of those, with energy, where they are fewer than points
+  int energy_points_2d = 0;
+  double target_deviation = 0;  // a kind is known when its standard deviation is below this share of the cost
+  std::string guide = "time";   // or "energy": whose variance chooses the next point
+  int whole_networks = 6;       // trained beside it, to learn how well layers add up
+  double budget_s = 0.8;        // of training per point
+  double target_error = 0;      // relative standard error at which a point is done
+
+  std::vector<std::string> methods = {"split"};  // also "paper", "neuralpower"
+  // Above 0: fewer points at first, then the layers of this network at its own channels, those that matter
+  // most first, until the half width of its energy's 95% interval is this share of the energy (0.05: 5%).
+  // With "split" only.
+  double target = 0;
+  // Only the layers of this network, once each, at its own channels: enough for this network and for no
+  // other. With "split" only, and without `target`.
+  bool exact = false;
+};
+
+// Why a kind of layer needs no further points.
+enum class StopWhy { kGoOn, kPointLimit, kCertain, kExhausted };
+// "", "point limit", "certain", "nothing left"
+const char* to_word(StopWhy why);
+
+struct SurfaceSummary {
+  std::string key;   // names the kind of layer
+  int measured = 0;  // points, in this run
+  int reused = 0;    // found in the store
+  int refused = 0;   // did not fit the device's memory, or killed the worker
+  StopWhy why = StopWhy::kGoOn;
+  double deviation = 1;  // largest standard deviation over mean that is left
+};
+
+struct ProfileSummary {
+  std::vector<SurfaceSummary> surfaces;
+  int measured = 0;
+  int reused = 0;
+  int unstable = 0;    // points that never met the target error
+  double seconds = 0;  // all in all
+  double fitting_seconds = 0;
+};
+
+struct MethodProfile {
+  std::string method;
+  ProfileSummary summary;
+  // With earlier runs for the same family and batch, as the store remembers them.
+  double all_seconds = 0;
+  double all_fitting_seconds = 0;
+  int all_points = 0;
+};
+
+// Of ProfilingOptions::target.
+struct Refinement {
+  double half_width = 0;  // of the 95% interval of the energy, over the energy
+  bool reached = false;
+  int measured = 0;  // layers, in this run
+  double seconds = 0;
+};
+
+// Layers measured at a network's own channels.
+struct ProbeSummary {
+  int layers = 0;    // distinct layers of the network
+  int measured = 0;  // of them, now
+  int known = 0;     // of them, measured before at these very channels
+  double seconds = 0;
+};
+
+// What a profiling run did and why it ended. Running out of points, or falling short of the target, is no
+// error.
+struct ProfilingSummary {
+  std::vector<MethodProfile> methods;    // empty with `exact`
+  std::optional<Refinement> refinement;  // with `target`
+  std::optional<ProbeSummary> exact;     // with `exact`
+};
+
+// Measures what is not in the store yet, point by point; each is kept at once, so a run that was stopped goes
+// on where it was. The device must be one that can measure. Layers too large for its memory are left out.
+// Throws Error{kBadInput} before anything is started: for options that make no sense, and for a network that
+// does not fit the batch; Error{kWorker} when the worker dies again and again, Error{kNoMeter} when its meter
+// stands still.
+ProfilingSummary profile(Device& device, const Model& model, const TrainingSetup& setup,
+                         const ProfilingOptions& options = {}, const OnStep& on_step = {});
+
+}  // namespace ampere

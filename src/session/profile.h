@@ -1,0 +1,16 @@
+// A whole profiling run as a user asks for it.
+#pragma once
+
+#include "session/profiling.h"
+
+namespace ampere {
+
+// Throws Error{kBadInput} for options that make no sense, alone or together.
+void check(const ProfilingOptions& options);
+
+// Points on surfaces; with a target, then layers at the network's own channels; with `exact`, those alone.
+ProfilingSummary profile_as_asked(const Session& session, DeviceProfile& profile, const LoadedModel& model,
+                                  const TrainingSetup& setup, const ProfilingOptions& options,
+                                  const OnStep& on_step);
+
+}  // namespace ampere
