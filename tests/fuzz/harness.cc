@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,6 +73,7 @@ class Runs {
       progress_->through = false;
       const pid_t child = fork();
       if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         go_on(next);
         std::exit(0);  // leaks are looked for here
       }
