@@ -17,6 +17,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE / "data"
 # A limit against hanging for ever, not a claim about speed.
 PATIENCE_S = 240
+# What the sanitizers write (the preset "sanitize").
+REPORT = re.compile(r"ERROR: (Address|Leak)Sanitizer|LeakSanitizer|runtime error:")
 QUICK = ["--points-1d", "3", "--points-2d", "5", "--checks", "2", "--point-seconds", "0.1"]
 PROGRAMS = {}
 
@@ -73,18 +75,30 @@ class AmpereTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ampere-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.store = self.folder / "profiles.db"
+        self.reports = pathlib.Path(tempfile.mkdtemp(prefix="ampere-reports-"))
+        self.addCleanup(shutil.rmtree, self.reports, ignore_errors=True)
+        self.addCleanup(self.assert_nothing_reported)
+
+    def assert_nothing_reported(self):
+        """Sanitizers write into files, so that reports of processes whose output nobody reads are seen too."""
+        for report in sorted(self.reports.iterdir()):
+            self.fail(report.read_text(errors="replace")[:4000])
 
     def environment(self, **changes):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("AMPERE_")}
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+            kept[name] = f"{kept.get(name, '')}:log_path={self.reports}/report"
         return {**kept, "HOME": str(self.folder), "AMPERE_STORE": str(self.store), **changes}
 
     def command(self, *arguments):
         return [PROGRAMS["ampere"], *map(str, arguments)]
 
     def run_ampere(self, *arguments, env=None, **more):
-        return subprocess.run(self.command(*arguments), env=self.environment(**(env or {})), cwd=self.folder,
+        done = subprocess.run(self.command(*arguments), env=self.environment(**(env or {})), cwd=self.folder,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               encoding="utf-8", timeout=PATIENCE_S, **more)
+        self.assertNotRegex(done.stdout + done.stderr, REPORT)
+        return done
 
     def output_of(self, *arguments, **more):
         """Standard output of a command that must succeed."""

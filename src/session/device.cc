@@ -61,7 +61,7 @@ std::optional<bool> Device::energy_modelled() const {
   // A device has one meter, so any energy tells.
   const Store& store = impl_->store();
   for (const SurfaceCount& surface : store.surfaces(impl_->device.id)) {
-    for (const StoredPoint& p : store.points(impl_->device.id, surface.recipe, surface.surface)) {
+    for (const StoredPoint& p : store.points(impl_->device.id, surface.recipe, surface.surface.name)) {
       if (p.measurement.energy_j) return p.measurement.modelled;
     }
   }
