@@ -241,7 +241,7 @@ void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
   } else if (e.composition_networks > 0) {
     say(fmt::format("{} whole networks were trained beside profiling to learn how layers add up",
                     e.composition_networks));
-  } else if (e.method == "split") {
+  } else if (find_method(e.method).learns_composition) {
     say("no whole network of this family was trained yet, so the interval is a cautious one (ampere profile "
         "trains some)");
   }

@@ -14,7 +14,7 @@ std::string profile_command(const ModelOptions& model, const CommonOptions& comm
   const Recipe& r = model.recipe;
   const Recipe usual;
   std::string command = fmt::format("ampere profile {} --batch {}", word(model.model), model.batch);
-  if (method != "split") command += " --method " + method;
+  if (method != EstimateOptions().method) command += " --method " + method;
   if (r.optimizer != usual.optimizer) command += " --optimizer " + r.optimizer;
   if (r.precision != usual.precision) command += " --precision " + r.precision;
   if (r.autotune) command += " --autotune on";

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/capped.h"
 #include "base/plain_text.h"
 #include "text.h"
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/capped.h"
 #include "base/plain_text.h"
 
 namespace ampere {

@@ -98,16 +98,6 @@ std::string plain_json(const std::string& json) {
   });
 }
 
-std::string capped(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  const auto inside = [&](std::size_t at) { return (static_cast<std::uint8_t>(text[at]) & 0xC0) == 0x80; };
-  // What is wrong stands in front, what to do about it at the end.
-  std::size_t head = most * 2 / 3, tail = text.size() - most / 3;
-  for (int i = 0; i < 3 && head > 0 && inside(head); ++i) --head;
-  for (int i = 0; i < 3 && tail < text.size() && inside(tail); ++i) ++tail;
-  return text.substr(0, head) + " ... " + text.substr(tail);
-}
-
 std::string xml_characters(const std::string& text) {
   return mapped(text, [](std::uint32_t code, const std::string& bytes) -> std::string {
     if (code == '\n' || code == '\t') return bytes;

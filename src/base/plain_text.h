@@ -19,9 +19,6 @@ std::string plain_line(const std::string& text);
 // The same for text that is JSON already: it stays JSON of the same meaning.
 std::string plain_json(const std::string& json);
 
-// At most about `most` bytes: the middle of a longer text becomes " ... ". Characters stay whole.
-std::string capped(const std::string& text, std::size_t most);
-
 // Characters that XML does not allow become U+FFFD, and so do controls; newlines and tabs stay.
 std::string xml_characters(const std::string& text);
 

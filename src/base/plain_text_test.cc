@@ -35,16 +35,6 @@ TEST(PlainText, JsonStaysJson) {
             "{\"a\": \"\\u009b\\u007f\\u202e\u00fc\"}\n");
 }
 
-TEST(PlainText, LongTextLosesItsMiddle) {
-  EXPECT_EQ(capped("short", 100), "short");
-  const std::string long_text = "begin" + std::string(100000, 'x') + "end";
-  const std::string shown = capped(long_text, 90);
-  EXPECT_EQ(shown, "begin" + std::string(55, 'x') + " ... " + std::string(27, 'x') + "end");
-  std::string wide;
-  for (int i = 0; i < 1000; ++i) wide += "\U0001f600";
-  for (std::size_t most = 90; most < 100; ++most) EXPECT_TRUE(is_utf8(capped(wide, most)));
-}
-
 TEST(PlainText, XmlHasNoControls) {
   EXPECT_EQ(xml_characters("a\x1b"
                            "b\n\u00fc"),

@@ -19,6 +19,8 @@ struct Method {
   const char* description;
   // Learns from whole networks how well layers add up (composition.h); the published method does not.
   bool learns_composition;
+  // Layers may be measured one by one while estimating (profile/probe.h).
+  bool takes_probes;
   // Isolates layers by subtracting their neighbours (equations 1 and 2), and follows the paper's loop.
   bool subtracts;
   bool tells_eager;   // which training it can tell the cost of: issued by the host step by step,

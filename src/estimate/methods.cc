@@ -171,15 +171,16 @@ const char* to_word(Regime regime) {
 }
 
 const std::vector<Method>& methods() {
+  // Name, description; learns composition, takes probes, subtracts; tells eager training, tells replays.
   static const std::vector<Method> table = {
-      {kSplit, "one-layer probes, device and host times added up apart (the default)", true, false, true,
+      {kSplit, "layers alone, device and host times added up apart (the default)", true, true, false, true,
        true, split_plans, split_plan_of, estimate_split},
-      {"paper", "the published method: 1-, 2- and 3-layer networks, subtraction, sums", false, true, true,
-       false, paper_plans, paper_plan_of, estimate_paper},
-      {"paper-replay", "the same with its networks replayed, for training with --mode replay", false, true,
-       false, true, paper_replay_plans, paper_plan_of, estimate_paper_replay},
+      {"paper", "the published method: 1-, 2- and 3-layer networks, subtraction, sums", false, false, true,
+       true, false, paper_plans, paper_plan_of, estimate_paper},
+      {"paper-replay", "the same with its networks replayed, for training with --mode replay", false, false,
+       true, false, true, paper_replay_plans, paper_plan_of, estimate_paper_replay},
       {"neuralpower", "forward, backward and update of each layer measured apart, then added up", false,
-       false, true, false, neuralpower_plans, neuralpower_plan_of, estimate_neuralpower},
+       false, false, true, false, neuralpower_plans, neuralpower_plan_of, estimate_neuralpower},
   };
   return table;
 }

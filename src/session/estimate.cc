@@ -20,7 +20,7 @@ ProbeSummary probe_model(const Session& session, DeviceProfile& profile, const N
 
 void check(const EstimateOptions& options) {
   const Method& method = find_method(options.method);
-  if ((options.probe || options.exact) && options.method != "split")
+  if ((options.probe || options.exact) && !method.takes_probes)
     throw bad_input("--probe and --exact go with --method split only");
   require_mode(method, options.mode);
 }

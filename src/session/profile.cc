@@ -29,7 +29,7 @@ void check(const ProfilingOptions& o) {
   require(o.whole_networks >= 0 && o.whole_networks <= 1000, "whole networks must be 0 to 1000");
   require(o.budget_s >= 0.05 && o.budget_s <= 600, "the seconds of a point must be 0.05 to 600");
   for (const std::string& name : o.methods) find_method(name);
-  const bool split_alone = o.methods == std::vector<std::string>{"split"};
+  const bool split_alone = o.methods.size() == 1 && find_method(o.methods.front()).takes_probes;
   require(!o.exact || (split_alone && o.target == 0),
           "--exact goes with --method split only, and without --target");
   require(o.target == 0 || split_alone, "--target goes with --method split only");

@@ -82,7 +82,7 @@ bool use_store(const std::string& path) {
     json_header(device.fingerprint, true);
     takes([&] {
       for (const SurfaceCount& s : store.surfaces(device.id)) {
-        takes([&] { store.points(device.id, s.recipe, s.surface); });
+        takes([&] { store.points(device.id, s.recipe, s.surface.name); });
       }
     });
     takes([&] { store.facts(device.id); });
