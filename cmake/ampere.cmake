@@ -37,6 +37,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # g++ 12 sees overlaps in std::string concatenation that are not there (GCC bug 105651).
   target_compile_options(ampere_settings INTERFACE -Wno-restrict)
 endif()
+# The sources of a folder are compiled together, a few files at a time: what takes long is reading the headers.
+# AMPERE_UNITY=0 compiles each by itself, for changing single files.
+set(AMPERE_UNITY 0 CACHE STRING "Sources that are compiled together; 0: each by itself")
+if(AMPERE_UNITY GREATER 0)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE ${AMPERE_UNITY})
+  # Sources that others include are no main files, which this warning takes them for.
+  target_compile_options(ampere_settings INTERFACE -Wno-subobject-linkage)
+endif()
 if(AMPERE_WERROR)
   target_compile_options(ampere_settings INTERFACE -Werror)
 endif()
@@ -52,6 +60,13 @@ function(ampere_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   add_library(ampere_${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(ampere_${name} PUBLIC ampere_settings ${ARG_DEPENDS})
+  ampere_together(ampere_${name})
+endfunction()
+
+function(ampere_together target)
+  if(AMPERE_UNITY GREATER 0)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+  endif()
 endfunction()
 
 # ampere_test(NAME [DEPENDS targets...] [LABELS labels...] [SOURCES files...])

@@ -5,6 +5,9 @@
 
 namespace ampere {
 
+// 95% of a normal distribution lie within so many standard deviations of its mean.
+inline constexpr double kZ95 = 1.959963984540054;
+
 // The middle value, or the mean of the two in the middle. 0 for none.
 double median(std::vector<double> values);
 

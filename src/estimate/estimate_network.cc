@@ -1,13 +1,12 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "estimate/estimate.h"
 #include "model/composition.h"
 
 namespace ampere {
 namespace {
-
-constexpr double kZ95 = 1.959963984540054;
 
 // The surfaces' own uncertainty and that of adding up are independent.
 Interval with_composition(const Interval& interval, const CompositionError& error) {

@@ -2,14 +2,13 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "estimate/estimate.h"
 #include "model/split.h"
 #include "model/sum.h"
 
 namespace ampere {
 namespace {
-
-constexpr double kZ95 = 1.959963984540054;
 
 // Beyond the measured points in any direction, with a little room for rounding.
 bool outside(const std::vector<StoredPoint>& points, Channels c) {

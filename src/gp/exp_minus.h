@@ -12,4 +12,7 @@ void exp_minus(std::size_t n, const double* x, double* out);
 // root[i] = sqrt(factor * x[i]) and out[i] = exp(-root[i]). The three arrays may not overlap.
 void exp_minus_root(std::size_t n, double factor, const double* x, double* root, double* out);
 
+// Kernels go through their points in pieces that fit the fastest cache.
+inline constexpr std::size_t kChunk = 256;
+
 }  // namespace ampere

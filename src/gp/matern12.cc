@@ -7,7 +7,6 @@
 namespace ampere {
 namespace {
 
-constexpr std::size_t kChunk = 256;
 // Where the true slope goes to infinity, r is taken for this in it.
 constexpr double kSmallestRadius = 1e-150;
 

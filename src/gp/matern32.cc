@@ -7,8 +7,6 @@
 namespace ampere {
 namespace {
 
-constexpr std::size_t kChunk = 256;
-
 // With s = sqrt(3) r:  k = (1 + s) exp(-s),  dk/d(r2) = -3/2 exp(-s)
 class Matern32 final : public Kernel {
  public:

@@ -7,8 +7,6 @@
 namespace ampere {
 namespace {
 
-constexpr std::size_t kChunk = 256;
-
 // With s = sqrt(5) r:  k = (1 + s + s^2/3) exp(-s),  dk/d(r2) = -5/6 (1 + s) exp(-s)
 class Matern52 final : public Kernel {
  public:

@@ -15,21 +15,18 @@ namespace fs = std::filesystem;
 
 constexpr double kJoulesPerMicrowattHour = 3600e-6;
 
-[[noreturn]] void no_meter(const std::string& why) {
-  throw Error(ErrorKind::kNoMeter, "meter battery: " + why);
-}
-
 double number_in(const fs::path& file) {
   const auto value = read_number(file);
-  if (!value) no_meter(file.string() + " can no longer be read; was the battery taken out?");
+  if (!value) no_meter("meter battery", file.string() + " can no longer be read; was the battery taken out?");
   return *value;
 }
 
 void check_discharging(const fs::path& battery) {
   const std::string status = read_text(battery / "status").value_or("");
   if (status == "Discharging") return;
-  no_meter(battery.filename().string() + " is " + (status.empty() ? "gone" : "'" + status + "'") +
-           ", not 'Discharging'. Unplug the power supply and try again");
+  no_meter("meter battery", battery.filename().string() + " is " +
+                                (status.empty() ? "gone" : "'" + status + "'") +
+                                ", not 'Discharging'. Unplug the power supply and try again");
 }
 
 enum class Source { kEnergy, kCharge, kPower, kCurrent };
@@ -95,7 +92,8 @@ class BatteryMeter : public Meter {
       batteries_.push_back(std::make_unique<Battery>(folder, options));
       list += (list.empty() ? "" : "; ") + batteries_.back()->description();
     }
-    if (batteries_.empty()) no_meter("no battery under " + (root / "class/power_supply").string());
+    if (batteries_.empty())
+      no_meter("meter battery", "no battery under " + (root / "class/power_supply").string());
     info_ = {"battery", "battery", false, list};
   }
   const MeterInfo& info() const override { return info_; }

@@ -25,10 +25,6 @@ namespace {
 constexpr int kPollMilliseconds = 20;
 constexpr std::size_t kLongestLine = 65536;
 
-[[noreturn]] void no_meter(const std::string& why) {
-  throw Error(ErrorKind::kNoMeter, "external meter: " + why);
-}
-
 // A descriptor that lines come from; the thread reads them as they arrive.
 class ExternalMeter : public Meter {
  public:
@@ -43,7 +39,8 @@ class ExternalMeter : public Meter {
     lock.unlock();
     stop();
     if (failed) std::rethrow_exception(failed);
-    no_meter("no two samples came in " + std::to_string(patience.value()) + " s from " + info_.description);
+    no_meter("external meter",
+             "no two samples came in " + std::to_string(patience.value()) + " s from " + info_.description);
   }
   ~ExternalMeter() override { stop(); }
   ExternalMeter(const ExternalMeter&) = delete;
@@ -80,8 +77,8 @@ class ExternalMeter : public Meter {
     char buffer[4096];
     const ssize_t size = ::read(descriptor_, buffer, sizeof buffer);
     const Seconds arrival = now();
-    if (size < 0) no_meter("reading failed from " + info_.description);
-    if (size == 0 && !grows_) no_meter("the command ended: " + info_.description);
+    if (size < 0) no_meter("external meter", "reading failed from " + info_.description);
+    if (size == 0 && !grows_) no_meter("external meter", "the command ended: " + info_.description);
     pending.append(buffer, static_cast<std::size_t>(size));
     for (std::size_t end = pending.find('\n'); end != std::string::npos; end = pending.find('\n')) {
       const auto sample = rest_of_line_ ? std::nullopt : parse_external_line(pending.substr(0, end));
@@ -91,7 +88,8 @@ class ExternalMeter : public Meter {
       const std::lock_guard lock(mutex_);
       series_.add(*sample, arrival);
     }
-    if (pending.size() > kLongestLine) no_meter("a line without an end from " + info_.description);
+    if (pending.size() > kLongestLine)
+      no_meter("external meter", "a line without an end from " + info_.description);
     arrived_.notify_all();
   }
 
@@ -119,7 +117,7 @@ class Child {
  public:
   explicit Child(const std::string& command) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) no_meter("no pipe for the command");
+    if (pipe2(ends, O_CLOEXEC) != 0) no_meter("external meter", "no pipe for the command");
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
@@ -138,7 +136,7 @@ class Child {
     output_ = ends[0];
     if (error != 0) {
       close(output_);
-      no_meter("the shell cannot be started for: " + command);
+      no_meter("external meter", "the shell cannot be started for: " + command);
     }
   }
   ~Child() {
@@ -180,7 +178,7 @@ std::unique_ptr<Meter> make_exec_meter(const std::string& command, Seconds patie
 
 std::unique_ptr<Meter> make_log_meter(const std::string& path, Seconds patience) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) no_meter("cannot read " + path + "; start the power monitor first");
+  if (descriptor < 0) no_meter("external meter", "cannot read " + path + "; start the power monitor first");
   return std::make_unique<ExternalMeter>(MeterInfo{"log", "board", false, "log:" + path}, descriptor, true,
                                          patience);
 }

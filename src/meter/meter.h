@@ -52,4 +52,7 @@ Seconds now();
 // Where time comes from: now(), or a simulated clock in tests and replays.
 using Clock = std::function<Seconds()>;
 
+// Throws Error{kNoMeter}: "NAME: WHY".
+[[noreturn]] void no_meter(const std::string& name, const std::string& why);
+
 }  // namespace ampere

@@ -11,8 +11,6 @@
 namespace ampere {
 namespace {
 
-[[noreturn]] void no_meter(const std::string& why) { throw Error(ErrorKind::kNoMeter, "meter nvml: " + why); }
-
 std::optional<std::size_t> to_index(const std::string& word) {
   std::size_t index = 0;
   const char* end = word.data() + word.size();
@@ -47,12 +45,15 @@ std::vector<std::size_t> visible_gpus(const std::vector<GpuName>& gpus, const ch
   }
   for (const std::string& word : split_words(visible, ',')) {
     if (word.rfind("MIG", 0) == 0) {
-      no_meter("CUDA_VISIBLE_DEVICES names the MIG instance " + word +
-               "; the energy counter covers the whole GPU, not an instance. Use a whole GPU: sudo nvidia-smi "
-               "-mig 0");
+      no_meter(
+          "meter nvml",
+          "CUDA_VISIBLE_DEVICES names the MIG instance " + word +
+              "; the energy counter covers the whole GPU, not an instance. Use a whole GPU: sudo nvidia-smi "
+              "-mig 0");
     }
     if (to_index(word) && !same_order) {
       no_meter(
+          "meter nvml",
           "CUDA_VISIBLE_DEVICES counts GPUs of different models, and CUDA may count them in another order "
           "than the "
           "driver: export CUDA_DEVICE_ORDER=PCI_BUS_ID");

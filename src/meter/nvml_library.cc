@@ -5,11 +5,10 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "meter/meter.h"
 
 namespace ampere {
 namespace {
-
-[[noreturn]] void no_meter(const std::string& why) { throw Error(ErrorKind::kNoMeter, "meter nvml: " + why); }
 
 template <class Function>
 void find(void* library, const char* name, Function& function) {
@@ -66,16 +65,18 @@ std::shared_ptr<const Nvml> load_nvml() {
   const auto loaded = std::make_shared<Loaded>();
   loaded->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded->library == nullptr) {
-    no_meter(
-        path +
-        " cannot be loaded: there is no NVIDIA driver here. With an NVIDIA GPU, install the driver (Debian: "
-        "sudo apt install nvidia-driver); in a container, start it with --gpus all");
+    no_meter("meter nvml", path +
+                               " cannot be loaded: there is no NVIDIA driver here. With an NVIDIA GPU, "
+                               "install the driver (Debian: "
+                               "sudo apt install nvidia-driver); in a container, start it with --gpus all");
   }
   find_all(loaded->library, loaded->nvml);
-  if (!complete(loaded->nvml)) no_meter(path + " is too old or not NVIDIA's: install a current driver");
+  if (!complete(loaded->nvml))
+    no_meter("meter nvml", path + " is too old or not NVIDIA's: install a current driver");
   const int result = loaded->nvml.init();
   if (result != Nvml::kSuccess) {
-    no_meter("the driver does not answer (" + loaded->nvml.message(result) + "); nvidia-smi should say why");
+    no_meter("meter nvml",
+             "the driver does not answer (" + loaded->nvml.message(result) + "); nvidia-smi should say why");
   }
   loaded->ready = true;
   return {loaded, &loaded->nvml};

@@ -13,8 +13,6 @@
 namespace ampere {
 namespace {
 
-[[noreturn]] void no_meter(const std::string& why) { throw Error(ErrorKind::kNoMeter, "meter nvml: " + why); }
-
 struct Gpu {
   Nvml::Device device;
   std::string label;  // "GPU 0 (NVIDIA H200)"
@@ -39,7 +37,8 @@ class NvmlMeter : public Meter {
     const std::vector<GpuName> names = all_names();
     const auto visible =
         visible_gpus(names, std::getenv("CUDA_VISIBLE_DEVICES"), std::getenv("CUDA_DEVICE_ORDER"));
-    if (visible.empty()) no_meter("no GPU is visible; look at nvidia-smi -L and at CUDA_VISIBLE_DEVICES");
+    if (visible.empty())
+      no_meter("meter nvml", "no GPU is visible; look at nvidia-smi -L and at CUDA_VISIBLE_DEVICES");
     std::string list;
     for (const std::size_t index : wanted_gpus(visible, wanted)) {
       gpus_.push_back(
@@ -87,7 +86,7 @@ class NvmlMeter : public Meter {
 
   std::vector<GpuName> all_names() const {
     std::vector<GpuName> names(ask<unsigned>(nvml_->device_count).value_or(0));
-    if (names.empty()) no_meter("the driver lists no GPU; nvidia-smi -L should show one");
+    if (names.empty()) no_meter("meter nvml", "the driver lists no GPU; nvidia-smi -L should show one");
     for (std::size_t i = 0; i < names.size(); ++i) {
       char text[96] = "";
       const Nvml::Device device = device_at(i);
@@ -100,7 +99,8 @@ class NvmlMeter : public Meter {
   Nvml::Device device_at(std::size_t index) const {
     Nvml::Device device = nullptr;
     const int result = nvml_->device_by_index(static_cast<unsigned>(index), &device);
-    if (result != Nvml::kSuccess) no_meter("GPU " + std::to_string(index) + ": " + nvml_->message(result));
+    if (result != Nvml::kSuccess)
+      no_meter("meter nvml", "GPU " + std::to_string(index) + ": " + nvml_->message(result));
     return device;
   }
 
@@ -110,10 +110,12 @@ class NvmlMeter : public Meter {
     if (nvml_->mig_mode == nullptr || nvml_->mig_mode(gpu.device, &current, &pending) != Nvml::kSuccess)
       return;
     if (current != Nvml::kMigEnabled) return;
-    no_meter(gpu.label +
-             " is split into MIG instances; its energy counter covers all of them, also those of others. Use "
-             "a whole "
-             "GPU: sudo nvidia-smi -mig 0");
+    no_meter(
+        "meter nvml",
+        gpu.label +
+            " is split into MIG instances; its energy counter covers all of them, also those of others. Use "
+            "a whole "
+            "GPU: sudo nvidia-smi -mig 0");
   }
 
   Joules energy_of(const Gpu& gpu) const {
@@ -122,12 +124,13 @@ class NvmlMeter : public Meter {
                                                          : nvml_->total_energy_mj(gpu.device, &millijoules);
     if (result == Nvml::kSuccess) return Joules(1e-3 * static_cast<double>(millijoules));
     if (result == Nvml::kNotSupported) {
-      no_meter(gpu.label +
-               " has no energy counter (GPUs before Volta and some virtual GPUs do not); attach another "
-               "meter, such as "
-               "--meter exec:COMMAND");
+      no_meter("meter nvml",
+               gpu.label +
+                   " has no energy counter (GPUs before Volta and some virtual GPUs do not); attach another "
+                   "meter, such as "
+                   "--meter exec:COMMAND");
     }
-    no_meter(gpu.label + ": the energy counter cannot be read: " + nvml_->message(result));
+    no_meter("meter nvml", gpu.label + ": the energy counter cannot be read: " + nvml_->message(result));
   }
 
   DeviceState state_of(Nvml::Device device) const {

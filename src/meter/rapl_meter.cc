@@ -19,16 +19,15 @@ namespace fs = std::filesystem;
 constexpr Watts kFastest{1000};       // a package that draws this much must not wrap between two looks
 constexpr Seconds kLongestPause{30};  // between two looks
 
-[[noreturn]] void no_meter(const std::string& why) { throw Error(ErrorKind::kNoMeter, "meter rapl: " + why); }
-
 [[noreturn]] void cannot_read(const fs::path& file, int error) {
   if (error == EACCES || error == EPERM) {
-    no_meter("no permission to read " + file.string() +
-             " (kernels since 5.10 keep it for root). Until the next boot: sudo chmod a+r "
-             "/sys/class/powercap/intel-rapl*/energy_uj; for good, a udev rule: SUBSYSTEM==\"powercap\", "
-             "ACTION==\"add\", RUN+=\"/bin/chmod a+r /sys%p/energy_uj\"; or use --meter rapl-perf");
+    no_meter("meter rapl",
+             "no permission to read " + file.string() +
+                 " (kernels since 5.10 keep it for root). Until the next boot: sudo chmod a+r "
+                 "/sys/class/powercap/intel-rapl*/energy_uj; for good, a udev rule: SUBSYSTEM==\"powercap\", "
+                 "ACTION==\"add\", RUN+=\"/bin/chmod a+r /sys%p/energy_uj\"; or use --meter rapl-perf");
   }
-  no_meter(file.string() + " cannot be read: " + std::generic_category().message(error));
+  no_meter("meter rapl", file.string() + " cannot be read: " + std::generic_category().message(error));
 }
 
 struct Zone {
@@ -46,7 +45,8 @@ std::uint64_t energy_uj(const fs::path& folder) {
   } catch (const std::exception&) {
     used = 0;
   }
-  no_meter((folder / "energy_uj").string() + " holds '" + *file.text + "', not a number of microjoules");
+  no_meter("meter rapl",
+           (folder / "energy_uj").string() + " holds '" + *file.text + "', not a number of microjoules");
 }
 
 // "intel-rapl:0" and "intel-rapl-mmio:0" are zones, "intel-rapl:0:2" is one inside the first, "intel-rapl" is
@@ -89,16 +89,17 @@ class RaplMeter : public Meter {
   explicit RaplMeter(const fs::path& root) : root_(root) {
     const auto chosen = choose_zones(root);
     if (chosen.empty()) {
-      no_meter(
-          "no RAPL zones under " + (root / "class/powercap").string() +
-          ". On a real Intel or AMD machine: sudo modprobe intel_rapl_msr (intel_rapl_common before that); a "
-          "virtual machine has none, use --meter cpu-model");
+      no_meter("meter rapl", "no RAPL zones under " + (root / "class/powercap").string() +
+                                 ". On a real Intel or AMD machine: sudo modprobe intel_rapl_msr "
+                                 "(intel_rapl_common before that); a "
+                                 "virtual machine has none, use --meter cpu-model");
     }
     std::string list;
     Seconds pause = kLongestPause;
     for (const auto& [what, folder] : chosen) {
       const auto range = read_integer(folder / "max_energy_range_uj");
-      if (!range || *range <= 0) no_meter((folder / "max_energy_range_uj").string() + " cannot be read");
+      if (!range || *range <= 0)
+        no_meter("meter rapl", (folder / "max_energy_range_uj").string() + " cannot be read");
       zones_.push_back({folder, WrappingCounter(static_cast<std::uint64_t>(*range), "meter rapl: " + what)});
       pause = std::min(pause, Joules(1e-6 * static_cast<double>(*range)) / kFastest / 2);
       list += (list.empty() ? "" : ", ") + what;

@@ -19,17 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void no_meter(const std::string& why) {
-  throw Error(ErrorKind::kNoMeter, "meter rapl-perf: " + why);
-}
-
 [[noreturn]] void cannot_open(const std::string& event, int error) {
   if (error == EACCES || error == EPERM) {
-    no_meter("no permission for the event power/" + event +
-             "/. Until the next boot: sudo sysctl kernel.perf_event_paranoid=0; for one program: sudo setcap "
-             "cap_perfmon=ep PROGRAM");
+    no_meter(
+        "meter rapl-perf",
+        "no permission for the event power/" + event +
+            "/. Until the next boot: sudo sysctl kernel.perf_event_paranoid=0; for one program: sudo setcap "
+            "cap_perfmon=ep PROGRAM");
   }
-  no_meter("the event power/" + event + "/ cannot be opened: " + std::generic_category().message(error));
+  no_meter("meter rapl-perf",
+           "the event power/" + event + "/ cannot be opened: " + std::generic_category().message(error));
 }
 
 // "0", "0,24" or "0-1": one CPU per socket.
@@ -57,9 +56,10 @@ class RaplPerfMeter : public Meter {
     const std::vector<int> cpus = parse_cpus(read_text(unit / "cpumask").value_or(""));
     if (!type || cpus.empty() || !fs::exists(unit / "events/energy-pkg")) {
       no_meter(
+          "meter rapl-perf",
           "no RAPL events under " + unit.string() +
-          ". On a real Intel or AMD machine: sudo modprobe rapl; a virtual machine has none, use --meter "
-          "cpu-model");
+              ". On a real Intel or AMD machine: sudo modprobe rapl; a virtual machine has none, use --meter "
+              "cpu-model");
     }
     std::string list;
     try {
@@ -84,7 +84,7 @@ class RaplPerfMeter : public Meter {
     Reading reading{Joules(0), now()};
     for (const Counter& counter : counters_) {
       const auto count = calls_.value(counter.descriptor);
-      if (!count) no_meter("the counter can no longer be read");
+      if (!count) no_meter("meter rapl-perf", "the counter can no longer be read");
       reading.energy += Joules(static_cast<double>(*count) * counter.joules_per_count);
     }
     forward_.pass(reading.energy, "meter rapl-perf");
@@ -98,7 +98,8 @@ class RaplPerfMeter : public Meter {
     const std::string text = read_text(unit / "events" / event).value_or("");
     const double scale = read_number(unit / "events" / (event + ".scale")).value_or(0);
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || !(scale > 0)) no_meter("the event power/" + event + "/ is malformed");
+    if (equals == std::string::npos || !(scale > 0))
+      no_meter("meter rapl-perf", "the event power/" + event + "/ is malformed");
     const std::uint64_t config = std::strtoull(text.c_str() + equals + 1, nullptr, 0);
     const int descriptor = calls_.open(type, config, cpu);
     if (descriptor < 0) cannot_open(event, -descriptor);

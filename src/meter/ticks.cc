@@ -9,7 +9,7 @@ namespace ampere {
 namespace {
 
 constexpr double kJitter = 0.03;  // of a tick: how far from the expected moment ticks were seen to fall
-constexpr int kPatience = 6;      // ticks without a change before the counter counts as stuck
+constexpr int kMostMissed = 6;    // ticks without a change before the counter counts as stuck
 
 }  // namespace
 
@@ -82,7 +82,7 @@ Edge TickFollower::find_tick() {
   forget_before(last_edge_);
   Seconds expected = last_edge_ + tick_;
   Seconds guard = std::max(between_reads(), uncertainty(clock_() - last_edge_));
-  for (int missed = 0; missed < kPatience; ++missed) {
+  for (int missed = 0; missed < kMostMissed; ++missed) {
     while (expected - guard * 0.5 < clock_()) expected += tick_;  // too late to be before it
     work_until(expected - guard);
     Reading before = read();
@@ -105,7 +105,7 @@ Edge TickFollower::tick_near(Seconds moment) {
   work_until(expected + tick_ / 2);
   // Iterations as long as a whole number of ticks may never leave the neighbourhood of one: give up looking
   // then.
-  for (int extra = 0; extra < kPatience;) {
+  for (int extra = 0; extra < kMostMissed;) {
     const Seconds since = clock_() + read_cost_ / 2 - expected;
     const Seconds phase = since - tick_ * std::floor(since / tick_);
     if (since >= margin && phase >= margin && phase <= tick_ - margin) break;

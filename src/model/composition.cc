@@ -4,6 +4,8 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
+#include "base/statistics.h"
+
 namespace ampere {
 namespace {
 
@@ -12,7 +14,7 @@ namespace {
 constexpr double kPriorBias = 0.06;
 constexpr double kPriorDeviation = 0.03;
 constexpr double kPriorWeight = 2;  // of the second prior, in networks
-constexpr double kLeastDeviation = 0.004;
+constexpr double kLeastSpread = 0.004;
 
 // The same prior of the mean for host times, which add up less well.
 constexpr double kPriorHostBias = 0.3;
@@ -49,7 +51,7 @@ std::string fact_name(const std::string& method, const std::string& family, Part
 // Intervals are taken as if the spread were well known: stretched to give the 95% interval of Student's t.
 double stretch_of(double freedom) {
   const boost::math::students_t t(freedom);
-  return boost::math::quantile(t, 0.975) / 1.959963984540054;
+  return boost::math::quantile(t, 0.975) / kZ95;
 }
 
 }  // namespace
@@ -76,8 +78,7 @@ static CompositionError learn(const std::vector<WholeComparison>& compared, doub
   // Posterior of the common part, and what is left unknown of it.
   const double shrink = n / (n + spread / (prior_bias * prior_bias));
   error.log_bias = shrink * mean;
-  error.deviation =
-      std::max(kLeastDeviation, stretch_of(n + kPriorWeight - 1) * std::sqrt(spread + spread / n));
+  error.deviation = std::max(kLeastSpread, stretch_of(n + kPriorWeight - 1) * std::sqrt(spread + spread / n));
   return error;
 }
 
@@ -130,8 +131,7 @@ static CompositionError learn_two_parts(const std::vector<WholeComparison>& comp
   }
   spread = (squares + kPriorWeight * prior_deviation * prior_deviation) / (n + kPriorWeight);
   error.log_bias = std::log(std::max(1 + proportion + error.fixed_share, 0.5));
-  error.deviation =
-      std::max(kLeastDeviation, stretch_of(n + kPriorWeight - 2) * std::sqrt(spread + spread / n));
+  error.deviation = std::max(kLeastSpread, stretch_of(n + kPriorWeight - 2) * std::sqrt(spread + spread / n));
   return error;
 }
 

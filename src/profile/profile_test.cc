@@ -153,7 +153,8 @@ TEST_F(RunTest, PaperPlansRunToo) {
   options.where.guided.all_corners = false;
   run_profile(
       profile, plans, [&](const MeasureRequest& r) { return device(r); }, options);
-  for (const SurfacePlan& p : plans) EXPECT_TRUE(profile.has(p.key)) << p.key;
+  const LayerModels models(profile, plans);
+  for (const SurfacePlan& p : plans) EXPECT_TRUE(models.has(p.key)) << p.key;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kMaxInputs = 16;
 constexpr std::size_t kMaxDims = 8;
 constexpr std::size_t kMaxPath = 4096;
-constexpr double kLongest = 3600;
+constexpr double kLongestTrace = 3600;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
 
 TraceInput input_from(const Json& json, const std::string& where, std::int64_t batch) {
@@ -62,7 +62,7 @@ TraceRequest trace_request_from_json(const Json& json) {
   if (request.batch < 1 || request.batch > kMaxWidth)
     throw bad_input("trace: \"batch\" must be between 1 and " + std::to_string(kMaxWidth));
   request.limit_s = r.number("limit_s", request.limit_s);
-  if (!(request.limit_s > 0 && request.limit_s <= kLongest))
+  if (!(request.limit_s > 0 && request.limit_s <= kLongestTrace))
     throw bad_input("trace: \"limit_s\" must be above 0 and at most 3600");
   const Json& inputs = r.array("inputs");
   if (inputs.size() > kMaxInputs) throw bad_input("trace: \"inputs\" must be at most 16");

@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/statistics.h"
 
 namespace ampere {
 namespace {
 
-constexpr double kZ95 = 1.959963984540054;
 // Numbers a group may choose from: enough to use a budget up, few enough to be tabulated in a moment.
 constexpr std::size_t kMostNumbers = 64;
 constexpr int kMostRounds = 4;

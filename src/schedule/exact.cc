@@ -10,9 +10,7 @@ namespace ampere {
 namespace {
 
 constexpr int kMostRounds = 300;
-constexpr std::size_t kMostEnumerated = 14;  // jobs, of which all sets are looked at
-constexpr double kRounding = 1e-9;
-
+constexpr std::size_t kMostEnumerated = 14;
 using Jobs = std::vector<std::size_t>;
 
 class Decomposition {

@@ -5,8 +5,6 @@
 namespace ampere {
 namespace {
 
-// Sums of quantities around 1e5 J and 1e5 s lose about 1e-11 of them.
-constexpr double kRounding = 1e-9;
 constexpr int kBisections = 40;
 
 class Attempt {

@@ -13,6 +13,8 @@ inline constexpr double kMostValue = 1e9;
 inline constexpr double kMostJoules = 1e15;             // 278 GWh
 inline constexpr double kMostSeconds = 36500 * 86400.;  // 100 years; "never" is kNever
 inline constexpr double kMostWatts = 1e9;
+// Figures that differ by no more than this share are equal.
+inline constexpr double kRounding = 1e-9;
 // The shortest job.
 inline constexpr double kLeastSeconds = 1e-6;
 

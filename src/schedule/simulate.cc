@@ -4,12 +4,11 @@
 #include <random>
 
 #include "ampere/schedule.h"
+#include "schedule/problem.h"
 #include "schedule/supply.h"
 
 namespace ampere {
 namespace {
-
-constexpr double kRounding = 1e-9;
 
 // One planned job with all that a draw needs, in the order of starts.
 struct Step {

@@ -6,7 +6,7 @@
 namespace ampere::onnx {
 namespace {
 
-constexpr std::size_t kMostNodes = 100000;
+constexpr std::size_t kMostInlined = 100000;
 constexpr int kDeepest = 16;
 constexpr int kMostCalls = 100000;
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of names
@@ -35,7 +35,7 @@ class Inliner {
         bytes_ += node.name.size() + node.op.size();
         if (bytes_ > kMostBytes) throw bad_input(where_ + ": functions whose names take more than 256 MB");
         out_.push_back(std::move(node));
-        if (out_.size() > kMostNodes) throw bad_input(where_ + ": more than 100,000 nodes");
+        if (out_.size() > kMostInlined) throw bad_input(where_ + ": more than 100,000 nodes");
         continue;
       }
       const Function& f = *it->second;

@@ -8,7 +8,7 @@
 namespace ampere::onnx {
 namespace {
 
-constexpr int kMostNodes = 16;      // of one pattern
+constexpr int kMostOfPattern = 16;  // of one pattern
 constexpr int kMostCandidates = 8;  // for the value that a pattern starts from
 
 class Patterns {
@@ -70,7 +70,7 @@ class Patterns {
                std::set<std::string>& visited) const {
     if (name == source) return true;
     if (!visited.insert(name).second) return true;
-    if (visited.size() > kMostNodes) return false;
+    if (visited.size() > kMostOfPattern) return false;
     const Node* node = maker(name);
     if (!node || !node->domain.empty() || !elementwise(node->op)) return false;
     const std::vector<std::string> inputs = data_inputs(*node);

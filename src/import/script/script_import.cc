@@ -58,13 +58,13 @@ bool draws(const std::string& name) {
          name == "dropout";
 }
 
-std::int64_t elements(const Dims& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-}
-
 std::string shape_text(const Dims& shape) { return to_text(Tensor{shape}); }
 
 }  // namespace
+
+std::int64_t elements(const Dims& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
 
 ScriptImport::ScriptImport(const RecordedPass& pass, const ImportOptions& options, std::string where)
     : draft(pass.batch),

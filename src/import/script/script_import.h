@@ -110,4 +110,7 @@ std::size_t normal_dim(std::int64_t dim, std::size_t rank);
 // Emits the ops that scores stand for.
 View spelled_out(ScriptImport& import, const Scores& scores);
 
+// How many numbers a tensor of this shape has.
+std::int64_t elements(const Dims& shape);
+
 }  // namespace ampere::script

@@ -10,10 +10,6 @@ namespace {
 
 using Kind = TracedValue::Kind;
 
-std::int64_t elements(const Dims& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-}
-
 void hand_on(ScriptImport& s) { s.set(0, TracedValue(s.tensor("self"))); }
 
 void reshape(ScriptImport& s) {
