@@ -76,12 +76,12 @@ TruthPoint truth_of(const Network& network, std::int64_t batch, const Passes& pa
 MethodPoint estimate_one(DeviceProfile& profile, const std::string& name, const Network& network,
                          const TruthPoint& truth, std::int64_t batch, const Measure& measure,
                          const EvaluateOptions& options, double& probe_seconds) {
-  const Probes probes = name == kProbing ? Probes::kTimes
-                        : name == kExact ? Probes::kEnergies
-                                         : Probes::kNone;
-  if (name == kProbing || name == kExact) {
+  const Probes probes = name == kSplitProbe   ? Probes::kTimes
+                        : name == kSplitExact ? Probes::kEnergies
+                                              : Probes::kNone;
+  if (name == kSplitProbe || name == kSplitExact) {
     ProbeOptions probing = options.probing;
-    probing.energy = name == kExact;
+    probing.energy = name == kSplitExact;
     probe_seconds += probe_layers(profile, parse_layers(network, batch), measure, probing).seconds;
   }
   const Estimate e = estimate_network(profile, method_behind(name), network, batch, options.mode, probes);
@@ -96,12 +96,12 @@ MethodPoint estimate_one(DeviceProfile& profile, const std::string& name, const 
 }  // namespace
 
 const Method& method_behind(const std::string& name) {
-  if (name == kProbing || name == kExact) return find_method(kSplit);
+  if (name == kSplitProbe || name == kSplitExact) return find_method(kSplit);
   try {
     return find_method(name);
   } catch (const Error& e) {
     throw Error(e.kind(),
-                std::string(e.what()) + "; an evaluation also knows " + kProbing + " and " + kExact);
+                std::string(e.what()) + "; an evaluation also knows " + kSplitProbe + " and " + kSplitExact);
   }
 }
 

@@ -23,8 +23,8 @@ struct EvaluateOptions {
   std::function<void(int done, int of)> progress;  // trainings done
 };
 
-inline constexpr const char* kProbing = "split-probe";
-inline constexpr const char* kExact = "split-exact";
+inline constexpr const char* kSplitProbe = "split-probe";
+inline constexpr const char* kSplitExact = "split-exact";
 // The method behind a name of EvaluateOptions::methods. Throws Error{kBadInput} that lists what is known.
 const Method& method_behind(const std::string& name);
 

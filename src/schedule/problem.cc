@@ -16,14 +16,15 @@ void require(bool holds, const std::string& where, const std::string& what) {
 bool is_amount(double value) { return std::isfinite(value) && value >= 0; }
 
 void require_energy(double joules, const std::string& where, const std::string& what) {
-  require(joules <= kMostJoules, where, what + " must be at most 1e15 J (278 GWh)");
+  require(joules <= kMostJobJoules, where, what + " must be at most 1e15 J (278 GWh)");
 }
 void require_power(double watts, const std::string& where, const std::string& what) {
-  require(watts <= kMostWatts, where, what + " must be at most 1e6 kW");
+  require(watts <= kMostJobWatts, where, what + " must be at most 1e6 kW");
 }
 // A moment, or never.
 void require_time(double seconds, const std::string& where, const std::string& what) {
-  require(seconds <= kMostSeconds || seconds == kNever, where, what + " must be at most 36500d (100 years)");
+  require(seconds <= kMostJobSeconds || seconds == kNever, where,
+          what + " must be at most 36500d (100 years)");
 }
 
 void check_windows(const std::vector<TimeWindow>& windows, const std::string& where) {
@@ -83,7 +84,7 @@ void check_job(const ScheduleJob& j, const Problem& problem) {
     const std::string on = " on device \"" + problem.devices[d].name + "\"";
     require_energy(cost->energy_j.mean(), where, "the energy" + on);
     require(cost->time_s.median > 0, where, "must take some time");
-    require(cost->time_s.median >= kLeastSeconds, where, "the time" + on + " must be at least 1e-3 ms");
+    require(cost->time_s.median >= kLeastJobSeconds, where, "the time" + on + " must be at least 1e-3 ms");
     require_time(cost->time_s.mean(), where, "the time" + on);
   }
   for (std::size_t other : j.depends_on)

@@ -10,13 +10,13 @@ namespace ampere {
 
 // The largest figures that a problem may have: solvers lose digits with larger ones, and some abort.
 inline constexpr double kMostValue = 1e9;
-inline constexpr double kMostJoules = 1e15;             // 278 GWh
-inline constexpr double kMostSeconds = 36500 * 86400.;  // 100 years; "never" is kNever
-inline constexpr double kMostWatts = 1e9;
+inline constexpr double kMostJobJoules = 1e15;             // 278 GWh
+inline constexpr double kMostJobSeconds = 36500 * 86400.;  // 100 years; "never" is kNever
+inline constexpr double kMostJobWatts = 1e9;
 // Figures that differ by no more than this share are equal.
 inline constexpr double kRounding = 1e-9;
 // The shortest job.
-inline constexpr double kLeastSeconds = 1e-6;
+inline constexpr double kLeastJobSeconds = 1e-6;
 
 // Throws Error{kBadInput}: figures that are negative, too large or unordered, names that are empty or occur
 // twice, dependencies in a circle, costs of the wrong number.

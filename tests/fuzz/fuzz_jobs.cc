@@ -2,9 +2,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "ampere/schedule.h"
 #include "mutate.h"
 #include "schedule/jobs_file.h"
-#include "schedule/schedule.h"
 #include "session/jobs.h"
 #include "store_for_fuzz.h"
 
