@@ -81,8 +81,8 @@ void print_summary(const ExchangeOptions& o, const ImportSummary& s) {
                 {"facts_added", s.facts}});
     return;
   }
-  fmt::print("{} points added, {} were there already; {} new devices; kept in {}\n", s.points, s.points_known,
-             s.devices, o.common.store);
+  print("{} points added, {} were there already; {} new devices; kept in {}\n", s.points, s.points_known,
+        s.devices, o.common.store);
 }
 
 void run_export(const ExchangeOptions& o) {
@@ -129,7 +129,7 @@ void run_check(const CommonOptions& o, bool remove) {
                     {"device_id", p.device},
                     {"subject", p.subject},
                     {"problem", p.what}});
-    if (!o.json) fmt::print("{}\n", p.text());
+    if (!o.json) print("{}\n", p.text());
     if (remove) store.remove(p);
   }
   if (o.json) {
@@ -138,9 +138,9 @@ void run_check(const CommonOptions& o, bool remove) {
                 {"problems", rows},
                 {"removed", remove}});
   } else if (problems.empty()) {
-    fmt::print("{}: all is well\n", store.path());
+    print("{}: all is well\n", store.path());
   } else if (remove) {
-    fmt::print("{}: removed what is listed above; profile again to measure it anew\n", store.path());
+    print("{}: removed what is listed above; profile again to measure it anew\n", store.path());
   }
   if (remove || problems.empty()) return;
   throw Error(
@@ -157,7 +157,7 @@ void run_remove(const CommonOptions& o, std::int64_t point) {
   if (o.json)
     print_json({{"schema_version", kOutputSchemaVersion}, {"store", store.path()}, {"removed_point", point}});
   else
-    fmt::print("{}: point {} is removed\n", store.path(), point);
+    print("{}: point {} is removed\n", store.path(), point);
 }
 
 }  // namespace
