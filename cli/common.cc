@@ -13,18 +13,6 @@
 #include "text.h"
 
 namespace ampere {
-namespace {
-
-bool is_utf8(const std::string& text) {
-  try {
-    Json(text).dump();
-    return true;
-  } catch (const Json::exception&) {
-    return false;
-  }
-}
-
-}  // namespace
 
 void add_output_options(CLI::App& verb, CommonOptions& o) {
   verb.add_flag("--json", o.json, "Print JSON instead of text");
