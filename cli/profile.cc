@@ -82,7 +82,8 @@ void print_text(const MethodProfile& p) {
 
 Json profile_header(const Options& o, const Session& session, const DeviceProfile& profile,
                     const LoadedModel& model) {
-  Json out = json_header(session.fingerprint, is_modelled(profile, model, setup_of(o.model), o.methods));
+  Json out =
+      json_header(session.fingerprint, is_modelled(profile, model, setup_of(o.model), o.profiling.methods));
   out["model"] = model.network.name();
   out["batch"] = o.model.batch;
   out["recipe"] = o.model.recipe.word();
