@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   costs.worker.command = "false";  // a path that ends in .pt asks for a worker
   const int status =
       fuzz::fuzz_main(argc, argv,
-                      {"jobs", [&](fuzz::Random& random) { return fuzz::spoiled_json(random, seeds); },
+                      {"jobs", seeds, [&](fuzz::Random& random) { return fuzz::spoiled_json(random, seeds); },
                        [&](const std::string& input) {
                          fuzz::use_jobs(input, costs);
                          return true;

@@ -13,10 +13,11 @@ int main(int argc, char** argv) {
     const std::string text = network_to_json(build(parse_zoo(entry.name))).dump();
     if (text.size() <= 20000) seeds.push_back(text);
   }
-  return fuzz::fuzz_main(argc, argv,
-                         {"network", [&](fuzz::Random& random) { return fuzz::spoiled_json(random, seeds); },
-                          [](const std::string& input) {
-                            fuzz::use_network(network_from_json(parse_json(input, "fuzzed"), "fuzzed"));
-                            return true;
-                          }});
+  return fuzz::fuzz_main(
+      argc, argv,
+      {"network", seeds, [&](fuzz::Random& random) { return fuzz::spoiled_json(random, seeds); },
+       [](const std::string& input) {
+         fuzz::use_network(network_from_json(parse_json(input, "fuzzed"), "fuzzed"));
+         return true;
+       }});
 }

@@ -116,14 +116,14 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   const std::string said = fuzz::scratch_path("said"), store = fuzz::scratch_path("protocol-store");
   const std::vector<std::string> seeds = fuzz::seed_lines();
-  const int status =
-      fuzz::fuzz_main(argc, argv,
-                      {"protocol", [&](fuzz::Random& random) { return fuzz::spoiled_json(random, seeds); },
-                       [&](const std::string& input) {
-                         std::filesystem::remove(store);
-                         const bool read = fuzz::read_as_messages(input);
-                         return fuzz::read_by_client(input, said, store) || read;
-                       }});
+  const int status = fuzz::fuzz_main(
+      argc, argv,
+      {"protocol", seeds, [&](fuzz::Random& random) { return fuzz::spoiled_json(random, seeds); },
+       [&](const std::string& input) {
+         std::filesystem::remove(store);
+         const bool read = fuzz::read_as_messages(input);
+         return fuzz::read_by_client(input, said, store) || read;
+       }});
   std::filesystem::remove(said);
   std::filesystem::remove(store);
   return status;

@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   };
   const int status = fuzz::fuzz_main(
       argc, argv,
-      {"store", [&](fuzz::Random& random) { return fuzz::spoiled_store(random, seeds, scratch); },
+      {"store", seeds, [&](fuzz::Random& random) { return fuzz::spoiled_store(random, seeds, scratch); },
        [&](const std::string& input) {
          clear();
          fuzz::write_bytes(path, input);

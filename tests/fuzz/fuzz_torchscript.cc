@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> seeds = fuzz::test_data("passes", ".json", 30000);
   return fuzz::fuzz_main(
       argc, argv,
-      {"torchscript", [&](fuzz::Random& random) { return fuzz::spoiled_json(random, seeds); },
+      {"torchscript", seeds, [&](fuzz::Random& random) { return fuzz::spoiled_json(random, seeds); },
        [](const std::string& input) {
          const RecordedPass pass = recorded_pass_from_json(parse_json(input, "fuzzed"));
          if (to_json(recorded_pass_from_json(to_json(pass))) != to_json(pass))

@@ -38,7 +38,8 @@ struct Wrong {
 };
 
 struct Fuzzer {
-  std::string kind;  // "jobs"
+  std::string kind;                // "jobs"
+  std::vector<std::string> seeds;  // each must be accepted, or nothing worth the name is tried
   std::function<std::string(Random&)> make;
   // True: accepted. May throw Error, which is a refusal; see takes().
   std::function<bool(const std::string& input)> run;
