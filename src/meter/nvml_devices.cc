@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "meter/meter.h"
 #include "meter/sysfs.h"
 
 namespace ampere {
