@@ -191,8 +191,7 @@ void add_store(CLI::App& app) {
   add("list", "Devices, and how much is known of each", false, run_list);
   add("show", "Surfaces of one device", true, run_show);
   exchange("export", "Profiles as JSON, for other people and machines", "", false, run_export);
-  exchange("import", "Add profiles that store export wrote; each point keeps where it came from", "FILE",
-           true, run_import);
+  exchange("import", "Add profiles that store export wrote", "FILE", true, run_import);
   exchange("merge", "Add what another store has", "STORE", true, run_merge);
   auto all = std::make_shared<bool>(false);
   add("check", "What cannot be used of it; exit code 1 if there is any", false,

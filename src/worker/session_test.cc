@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "measure/measurement.h"
 #include "worker/image_data_for_test.h"
 #include "worker/networks_for_test.h"
 
@@ -105,7 +106,7 @@ TEST_F(SessionTest, SurvivesWhatIsNoRequest) {
 TEST_F(SessionTest, SurvivesWrongParameters) {
   const std::string good = R"({"op": "input", "shape": [4]}, {"op": "linear", "out_features": 2})";
   EXPECT_EQ(kind_of(R"({"id": 5, "verb": "measure"})", 5), "bad_input");
-  EXPECT_EQ(kind_of(measure_line(good, R"(, "batch": "ten")"), 5), "bad_input");
+  EXPECT_EQ(kind_of(measure_line(good, R"(, "batch": 4)"), -1), "bad_input") << "given twice";
   EXPECT_EQ(kind_of(measure_line(good, R"(, "target_error": NaN)"), -1), "bad_input");
   EXPECT_EQ(kind_of(measure_line(good, R"(, "recipe": {"optimizer": "lion"})"), 5), "bad_input");
   EXPECT_EQ(kind_of(measure_line(good, R"(, "recipe": {"precision": "tf32"})"), 5), "bad_input");

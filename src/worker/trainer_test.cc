@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/error.h"
 #include "network/cost.h"
 #include "network/shape.h"
 #include "worker/measure.h"
