@@ -11,6 +11,9 @@
 namespace ampere::fuzz {
 namespace {
 
+// A pair of texts in braces would be a field of an object.
+Json window(const char* start, const char* end) { return Json::array({start, end}); }
+
 // Jobs whose costs come from a store, beside one that waits for another.
 std::string with_networks(const std::string& network, const std::string& device) {
   const Json recipe = {{"optimizer", "sgd"}, {"threads", 1}};
@@ -19,8 +22,9 @@ std::string with_networks(const std::string& network, const std::string& device)
                {{{"name", "here"},
                  {"profile", device},
                  {"battery", {{"capacity", "10Wh"}, {"charge", "6Wh"}, {"reserve", "1Wh"}}},
-                 {"charger", {{"power", "5W"}, {"plugged", {{"1h", "2h"}, {"3h", "never"}}}}},
-                 {"available", {{"0h", "9h"}}},
+                 {"charger",
+                  {{"power", "5W"}, {"plugged", Json::array({window("1h", "2h"), window("3h", "never")})}}},
+                 {"available", Json::array({window("0h", "9h")})},
                  {"background_power", "20mW"}},
                 {{"name", "there"}}}},
               {"jobs",
