@@ -1,7 +1,5 @@
 #include "store/store.h"
 
-#include <sqlite3.h>
-
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include "layers/kind_json.h"
 #include "store/migrate.h"
 #include "store/plausible.h"
+#include "store/sqlite.h"
 
 namespace ampere {
 namespace {
@@ -58,89 +57,6 @@ CREATE TABLE point (
 CREATE INDEX point_by_surface ON point(device, recipe, surface);
 )sql";
 
-// What went wrong and what to do about it.
-[[noreturn]] void fail(sqlite3* db, int code, const std::string& path) {
-  const std::string why = path + ": " + sqlite3_errmsg(db);
-  switch (code & 0xff) {
-    case SQLITE_NOTADB:
-    case SQLITE_CORRUPT:
-      throw bad_input(why + "; not an ampere store, or damaged: move it away or name another with --store");
-    case SQLITE_IOERR:
-      throw Error(ErrorKind::kFailed,
-                  why + "; the disk may be full or failing, what was measured so far is kept");
-    case SQLITE_FULL:
-      throw Error(ErrorKind::kFailed, why + "; free some disk space, what was measured so far is kept");
-    case SQLITE_BUSY:
-      throw Error(ErrorKind::kFailed,
-                  why + "; another ampere is writing to it, try again when it has finished");
-    case SQLITE_READONLY:
-    case SQLITE_CANTOPEN:
-      throw Error(ErrorKind::kFailed, why + "; check its permissions or name another with --store");
-    default:
-      throw Error(ErrorKind::kFailed, why);
-  }
-}
-
-}  // namespace
-
-struct Store::Impl {
-  std::string path;
-  sqlite3* db = nullptr;
-
-  ~Impl() { sqlite3_close(db); }
-
-  void execute(const char* sql) const {
-    const int code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
-    if (code != SQLITE_OK) fail(db, code, path);
-  }
-};
-
-namespace {
-
-// One prepared statement; values are bound in order.
-class Statement {
- public:
-  Statement(sqlite3* db, std::string path, const char* sql) : db_(db), path_(std::move(path)) {
-    check(sqlite3_prepare_v2(db_, sql, -1, &statement_, nullptr));
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  Statement& bind(const std::string& value) {
-    check(sqlite3_bind_text(statement_, ++bound_, value.data(), static_cast<int>(value.size()),
-                            SQLITE_TRANSIENT));
-    return *this;
-  }
-  Statement& bind(std::int64_t value) {
-    check(sqlite3_bind_int64(statement_, ++bound_, value));
-    return *this;
-  }
-  bool step() {
-    const int code = sqlite3_step(statement_);
-    if (code != SQLITE_ROW && code != SQLITE_DONE) check(code);
-    return code == SQLITE_ROW;
-  }
-  std::string text(int column) const {
-    const auto* data = sqlite3_column_text(statement_, column);
-    // A name may hold a zero byte: it must be read as long as it was written.
-    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-    return data ? std::string(reinterpret_cast<const char*>(data), size) : "";
-  }
-  std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
-
- private:
-  void check(int code) const {
-    if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-    fail(db_, code, path_);
-  }
-
-  sqlite3* db_;
-  std::string path_;
-  sqlite3_stmt* statement_ = nullptr;
-  int bound_ = 0;
-};
-
 void add_surface(sqlite3* db, const std::string& path, const StoredSurface& s) {
   Statement insert(
       db, path,
@@ -164,7 +80,7 @@ void migrate_from_1(sqlite3* db, const std::string& path) {
   }
   const auto execute = [&](const char* sql) {
     if (const int code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr); code != SQLITE_OK)
-      fail(db, code, path);
+      store_failed(db, code, path);
   };
   execute("ALTER TABLE point RENAME TO point_of_1; DROP INDEX point_by_surface");
   execute(kSurfaces);
@@ -190,7 +106,8 @@ Store::Store(const std::string& path) : impl_(std::make_unique<Impl>()) {
   if (error)
     throw Error(ErrorKind::kFailed, folder.string() + ": cannot be created: " + error.message() +
                                         "; check its permissions or name another with --store");
-  if (const int code = sqlite3_open(path.c_str(), &impl_->db); code != SQLITE_OK) fail(impl_->db, code, path);
+  if (const int code = sqlite3_open(path.c_str(), &impl_->db); code != SQLITE_OK)
+    store_failed(impl_->db, code, path);
   sqlite3_busy_timeout(impl_->db, 10000);
   // In one transaction: another first run may be making the tables between two looks.
   impl_->execute("BEGIN");
@@ -372,78 +289,6 @@ std::vector<StoredFact> Store::facts(const std::string& device) const {
   std::vector<StoredFact> out;
   while (s.step()) out.push_back({s.text(0), s.text(1), fact_from(path(), device, s.text(1), s.text(2))});
   return out;
-}
-
-std::string StoreProblem::text() const {
-  std::string text = kind;
-  if (kind == "point") text += " " + std::to_string(row);
-  if (kind == "point") text += " of " + subject;
-  if (kind == "fact") text += " " + subject;
-  if (kind != "device") text += " on device";
-  return text + " " + device + ": " + what;
-}
-
-std::vector<StoreProblem> Store::problems() const {
-  std::vector<StoreProblem> found;
-  for (const StoredDevice& d : devices()) {
-    if (!d.problem.empty()) {
-      found.push_back({"device", 0, d.id, "", d.problem});
-      continue;
-    }
-    const auto note = [&](const char* kind, const Statement& s, const std::string& subject,
-                          const auto& read) {
-      try {
-        read();
-      } catch (const Error& e) {
-        found.push_back({kind, s.integer(0), d.id, subject, e.what()});
-      }
-    };
-    Statement point(impl_->db, impl_->path,
-                    "SELECT id, surface, measurement FROM point WHERE device = ? ORDER BY id");
-    point.bind(d.id);
-    while (point.step()) {
-      note("point", point, point.text(1),
-           [&] { measurement_from_json(parse_json(point.text(2), "measurement")); });
-    }
-    Statement fact(impl_->db, impl_->path,
-                   "SELECT rowid, recipe, name, value FROM fact WHERE device = ? ORDER BY recipe, name");
-    fact.bind(d.id);
-    while (fact.step()) {
-      const std::string name = fact.text(2);
-      note("fact", fact, fact.text(1).empty() ? name : name + " (" + fact.text(1) + ")",
-           [&] { require_plausible_fact(name, parse_json(fact.text(3), "value"), "value"); });
-    }
-  }
-  return found;
-}
-
-bool Store::remove_point(std::int64_t id) {
-  Statement s(impl_->db, impl_->path, "DELETE FROM point WHERE id = ?");
-  s.bind(id).step();
-  return sqlite3_changes(impl_->db) > 0;
-}
-
-void Store::remove(const StoreProblem& problem) {
-  if (problem.kind == "point") {
-    remove_point(problem.row);
-    return;
-  }
-  if (problem.kind == "fact") {
-    Statement s(impl_->db, impl_->path, "DELETE FROM fact WHERE rowid = ?");
-    s.bind(problem.row).step();
-    return;
-  }
-  impl_->execute("BEGIN IMMEDIATE");
-  try {
-    for (const char* sql : {"DELETE FROM point WHERE device = ?", "DELETE FROM fact WHERE device = ?",
-                            "DELETE FROM device WHERE id = ?"}) {
-      Statement(impl_->db, impl_->path, sql).bind(problem.device).step();
-    }
-  } catch (const Error&) {
-    sqlite3_exec(impl_->db, "ROLLBACK", nullptr, nullptr, nullptr);
-    throw;
-  }
-  impl_->execute("COMMIT");
 }
 
 void require_store_path(const std::string& path) {
