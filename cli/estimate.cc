@@ -185,6 +185,10 @@ void print_advice(const Answer& a) {
   }
 }
 
+std::string networks_were(int count) {
+  return count == 1 ? "1 whole network was" : fmt::format("{} whole networks were", count);
+}
+
 void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
   const Estimate& e = a.estimate;
   const Job& job = a.job;
@@ -234,13 +238,11 @@ void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
                     a.probed->layers, duration_text(a.probed->seconds), a.probed->known));
   }
   if (e.composition_networks > 0 && e.regime == Regime::kSingle) {
-    say(
-        fmt::format("sums of layers are scaled by {:.3f}: {} whole networks were trained after profiling to "
-                    "learn it",
-                    e.composition_factor, e.composition_networks));
+    say(fmt::format("sums of layers are scaled by {:.3f}: {} trained after profiling to learn it",
+                    e.composition_factor, networks_were(e.composition_networks)));
   } else if (e.composition_networks > 0) {
-    say(fmt::format("{} whole networks were trained beside profiling to learn how layers add up",
-                    e.composition_networks));
+    say(fmt::format("{} trained beside profiling to learn how layers add up",
+                    networks_were(e.composition_networks)));
   } else if (find_method(e.method).learns_composition) {
     say("no whole network of this family was trained yet, so the interval is a cautious one (ampere profile "
         "trains some)");
@@ -273,6 +275,8 @@ void run(const Options& o) {
     if (o.samples == 0)
       throw bad_input("--battery is about a whole job; say how long it is: --samples N --epochs N");
   }
+  if (o.epochs > 1 && o.samples == 0)
+    throw bad_input("--epochs is about a whole job; say how many samples an epoch has: --samples N");
   const std::optional<Session> session = session_to_probe(o);
   if (session) {
     DeviceProfile profile(*session->store, session->device_id, o.model.recipe.word());

@@ -14,6 +14,10 @@ std::string profile_command(const ModelOptions& model, const CommonOptions& comm
   const Recipe& r = model.recipe;
   const Recipe usual;
   std::string command = fmt::format("ampere profile {} --batch {}", word(model.model), model.batch);
+  for (const std::string& input : model.inputs) command += " --input " + word(input);
+  for (const std::string& dim : model.dims) command += " --dim " + word(dim);
+  if (model.import.restore_batchnorm) command += " --restore-batchnorm";
+  if (model.import.ignore_unsupported) command += " --ignore-unsupported";
   if (method != EstimateOptions().method) command += " --method " + method;
   if (r.optimizer != usual.optimizer) command += " --optimizer " + r.optimizer;
   if (r.precision != usual.precision) command += " --precision " + r.precision;

@@ -14,6 +14,13 @@
 namespace ampere {
 namespace {
 
+// A store that somebody named, and not an empty one in its place.
+Store existing(const std::string& path) {
+  require_store_path(path);
+  if (!std::filesystem::exists(path)) throw bad_input(path + ": there is no such store");
+  return Store(path);
+}
+
 void run_list(const CommonOptions& o) {
   const Store store = Store::to_read(o.store);
   Json devices = Json::array();
@@ -26,8 +33,8 @@ void run_list(const CommonOptions& o) {
     const auto surfaces = store.surfaces(d.id);
     for (const SurfaceCount& s : surfaces) points += s.points;
     if (!d.problem.empty())
-      warn(fmt::format("{}: device {}: {}; remove it with: ampere store check --remove", store.path(), d.id,
-                       d.problem));
+      warn(fmt::format("{}: device {}: {}; remove it with: ampere store check --remove --store {}",
+                       store.path(), d.id, d.problem, store.path()));
     table.rows.push_back({d.id, d.fingerprint.value("name", "?"), d.fingerprint.value("meter", "?"),
                           d.last_used, std::to_string(surfaces.size()), std::to_string(points)});
     devices.push_back({{"id", d.id},
@@ -87,7 +94,7 @@ void print_summary(const ExchangeOptions& o, const ImportSummary& s) {
 
 void run_export(const ExchangeOptions& o) {
   if (!o.file.empty()) require_writable(o.file);
-  const Store store = Store::to_read(o.common.store);
+  const Store store = existing(o.common.store);
   const std::string device = o.common.device.empty() ? "" : choose_device(store, o.common.device).id;
   const std::string text = export_store(store, device, std::string("ampere ") + kVersion).dump(1) + "\n";
   if (o.file.empty())
@@ -111,16 +118,15 @@ void run_import(const ExchangeOptions& o) {
 }
 
 void run_merge(const ExchangeOptions& o) {
-  if (!std::filesystem::exists(o.file)) throw bad_input(o.file + ": there is no such store");
+  const Store other = existing(o.file);
   if (std::filesystem::exists(o.common.store) && std::filesystem::equivalent(o.file, o.common.store))
     throw bad_input(o.file + ": that is the store itself");
-  const Store other = Store::to_read(o.file);
   Store store(o.common.store);
   print_summary(o, merge_store(store, other));
 }
 
 void run_check(const CommonOptions& o, bool remove) {
-  Store store = Store::to_read(o.store);
+  Store store = existing(o.store);
   const std::vector<StoreProblem> problems = store.problems();
   Json rows = Json::array();
   for (const StoreProblem& p : problems) {
@@ -146,8 +152,8 @@ void run_check(const CommonOptions& o, bool remove) {
   throw Error(
       ErrorKind::kFailed,
       fmt::format("{}: {} of its points, facts and devices cannot be used; remove them with: ampere store "
-                  "check --remove",
-                  store.path(), problems.size()));
+                  "check --remove --store {}",
+                  store.path(), problems.size(), store.path()));
 }
 
 void run_remove(const CommonOptions& o, std::int64_t point) {

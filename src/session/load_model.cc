@@ -47,6 +47,12 @@ LoadedModel load_model(const ModelSource& source, const WorkerOptions& worker) {
   if (is_torchscript_path(text)) {
     if (!import.dims.empty() || import.restore_batchnorm)
       throw bad_input("--dim and --restore-batchnorm go with .onnx files only");
+    if (worker.command.empty()) {
+      throw bad_input(text +
+                      ": a TorchScript file is run by a worker, and here is none; write it as a network "
+                      "file first: ampere convert " +
+                      text + " --input SHAPE -o NETWORK.json");
+    }
     return from_import(load_script(text, source.inputs, source.batch, import, worker));
   }
   if (!source.inputs.empty()) throw bad_input("--input goes with TorchScript files (.pt, .pth) only");

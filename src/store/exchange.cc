@@ -63,9 +63,17 @@ void import_surface(Store& store, const std::string& device, const std::string& 
                     const std::string& origin, const std::string& where, ImportSummary& summary) {
   const StoredSurface surface = surface_from_json(json, where);
   std::set<Identity> known;
+  int place = 0;  // in the list
   for (const StoredPoint& p : store.points(device, recipe, surface.name)) known.insert(identity_of(p));
   for (const Json& point : JsonReader(json, where).array("points")) {
-    StoredPoint p = point_from_json(point, where + ": " + surface.name);
+    StoredPoint p;
+    try {
+      p = point_from_json(point, where + ": " + surface.name);
+    } catch (const Error& e) {
+      throw Error(e.kind(),
+                  where + ", " + surface.name + ", point " + std::to_string(++place) + ": " + e.what());
+    }
+    ++place;
     if (!known.insert(identity_of(p)).second) {
       ++summary.points_known;
       continue;
@@ -85,7 +93,7 @@ void import_device(Store& store, const Json& json, const std::string& origin, co
   f.text("meter");
   bool known = false;
   for (const StoredDevice& d : store.devices()) known = known || d.fingerprint == fingerprint;
-  const std::string device = store.add_device(fingerprint);
+  const std::string device = store.know_device(fingerprint);
   summary.devices += known ? 0 : 1;
   for (const Json& surface : r.array("surfaces"))
     import_surface(store, device, JsonReader(surface, where).text("recipe"), surface, origin, where, summary);

@@ -168,6 +168,15 @@ std::string Store::add_device(const Json& fingerprint) {
   return id;
 }
 
+std::string Store::know_device(const Json& fingerprint) {
+  const std::string text = fingerprint.dump();
+  std::string id = hex_digest(text);
+  Statement s(impl_->db, impl_->path,
+              "INSERT INTO device(id, fingerprint, last_used) VALUES(?, ?, '') ON CONFLICT(id) DO NOTHING");
+  s.bind(id).bind(text).step();
+  return id;
+}
+
 static StoredDevice device_from(const std::string& id, const std::string& fingerprint,
                                 const std::string& last_used) {
   StoredDevice device{id, Json::object(), last_used, ""};
@@ -224,7 +233,7 @@ std::vector<StoredPoint> Store::points(const std::string& device, const std::str
     } catch (const Error& e) {
       const StoreProblem problem{"point", s.integer(6), device, surface, e.what()};
       throw bad_input(path() + ": " + problem.text() + "; remove it with: ampere store remove --point " +
-                      std::to_string(problem.row));
+                      std::to_string(problem.row) + " --store " + path());
     }
   }
   return out;
@@ -300,6 +309,9 @@ void require_store_path(const std::string& path) {
   if (path.front() == ':' || path.rfind("file:", 0) == 0)
     throw bad_input("--store must name a file, found \"" + path + "\"; for a file of that name write ./" +
                     path);
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    throw bad_input(path + ": a folder; --store must name a file");
 }
 
 Store Store::to_read(const std::string& path) {

@@ -17,7 +17,7 @@ namespace ampere {
 struct StoredDevice {
   std::string id;  // 16 hex digits of the fingerprint
   Json fingerprint;
-  std::string last_used;  // UTC, ISO 8601
+  std::string last_used;  // UTC, ISO 8601; empty for what was brought here and never used
   // What is wrong with the stored fingerprint, which is then left empty; usually nothing is.
   std::string problem;
 };
@@ -69,6 +69,8 @@ class Store {
 
   // Returns the id; marks the device as used now.
   std::string add_device(const Json& fingerprint);
+  // The same without marking it: a device that was never used here comes last.
+  std::string know_device(const Json& fingerprint);
   std::vector<StoredDevice> devices() const;  // most recently used first
 
   // The surface becomes known with its first point; the point's own name of it is not looked at. Throws
