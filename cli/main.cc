@@ -93,7 +93,8 @@ int main(int argc, char** argv) {
   ampere::add_man(app);
   try {
     app.parse(static_cast<int>(ours.size()), ours.data());
-    if (std::fflush(stdout) != 0) return failed("standard output cannot be written; is the disk full?", 1);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return failed("standard output cannot be written; is the disk full?", 1);
     return 0;
   } catch (const CLI::RuntimeError& e) {
     return e.get_exit_code();

@@ -96,7 +96,9 @@ void run_export(const ExchangeOptions& o) {
   if (!o.file.empty()) require_writable(o.file);
   const Store store = existing(o.common.store);
   const std::string device = o.common.device.empty() ? "" : choose_device(store, o.common.device).id;
-  const std::string text = export_store(store, device, std::string("ampere ") + kVersion).dump(1) + "\n";
+  const std::string text = export_store(store, device, std::string("ampere ") + kVersion)
+                               .dump(1, ' ', false, Json::error_handler_t::replace) +
+                           "\n";
   if (o.file.empty())
     std::fputs(text.c_str(), stdout);
   else

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sqlite3
+import subprocess
 
 import support
 from support import DATA, QUICK, rows, scripted
@@ -33,12 +35,85 @@ class OlderStores(support.AmpereTest):
 
     def test_a_newer_store_is_left_as_it_is(self):
         shutil.copy(STORES / "v1_cpu.db", self.store)
-        import sqlite3
         with sqlite3.connect(self.store) as db:
             db.execute("PRAGMA user_version = 3")
         content = self.store.read_bytes()
         self.assert_refused(self.run_ampere("store", "list"), 2, "newer version")
         self.assertEqual(self.store.read_bytes(), content)
+
+
+class Damaged(support.AmpereTest):
+    """One bad row does not make a store useless, and no output is written over one."""
+
+    def damaged(self, name, *statements, opened=False):
+        shutil.copy(STORES / name, self.store)
+        if opened:  # of the present version
+            self.output_of("store", "list")
+        with sqlite3.connect(self.store) as db:
+            for statement in statements:
+                db.execute(statement)
+        db.close()
+
+    def test_odd_rows_of_version_1(self):
+        for statement in (
+                "UPDATE point SET variant = (SELECT variant FROM point WHERE surface = 'split/empty') WHERE id = 5",
+                "UPDATE point SET surface = cast(x'77686f6c652fff40623130' AS text) WHERE id = 5",
+                "UPDATE point SET device = 'nonesuch' WHERE id = 5",
+                "UPDATE point SET surface = x'00ff00' WHERE id = 5",
+                "UPDATE point SET variant = '{' WHERE id = 5",
+                "DROP INDEX point_by_surface"):
+            with self.subTest(statement):
+                self.damaged("v1_cpu.db", statement)
+                self.output_of("store", "list")
+                self.json_of("estimate", "transformer", "--batch", "4")
+        self.damaged("v1_cpu.db", "PRAGMA user_version = -1")
+        self.assert_refused(self.run_ampere("store", "list"), 2, "damaged")
+
+    def test_odd_rows_of_version_2(self):
+        page = self.folder / "page.html"
+        for statement in (
+                "DELETE FROM surface WHERE name = 'split/hidden/linear-relu@b10'",
+                "UPDATE surface SET details = '{}' WHERE name LIKE 'split/%'",
+                "UPDATE surface SET purpose = 'fun', details = '['",
+                """UPDATE surface SET details = replace(details, '"batch":10', '"batch":4611686018427387904')""",
+                "UPDATE surface SET details = json_set(details, '$.subtracted', json_array(name, name)) "
+                "WHERE name LIKE 'paper/%<%'"):
+            with self.subTest(statement):
+                self.damaged("v1_cpu.db", statement, opened=True)
+                self.json_of("estimate", "lenet5", "--batch", "10")
+                self.output_of("report", "-o", page)
+        self.damaged("v1_cpu.db", "UPDATE point SET channels_in = -9223372036854775808 WHERE id = 20", opened=True)
+        self.assertIn("point 20", self.run_ampere("store", "check").stdout)
+        self.output_of("store", "check", "--remove")
+        self.output_of("report", "-o", page)
+
+    def test_what_is_brought_here_does_not_change_what_is_known_here(self):
+        shutil.copy(STORES / "v1_cpu.db", self.store)
+        page = self.folder / "friend.json"
+        self.output_of("store", "export", "-o", page)
+        told = json.loads(page.read_text())
+        told["devices"][0]["fingerprint"]["name"] = "another"
+        for surface in told["devices"][0]["surfaces"]:
+            surface["details"] = {}
+        page.write_text(json.dumps(told))
+        before = rows(self.store, "SELECT name, details FROM surface ORDER BY name")
+        self.output_of("store", "import", page)
+        self.assertEqual(rows(self.store, "SELECT name, details FROM surface ORDER BY name"), before)
+
+    def test_no_output_is_written_over_a_store(self):
+        shutil.copy(STORES / "v1_cpu.db", self.store)
+        content = self.store.read_bytes()
+        for arguments in (["store", "export", "--store", "other.db"], ["report"], ["convert", "lenet5"]):
+            shutil.copy(self.store, self.folder / "other.db")
+            self.assert_refused(self.run_ampere(*arguments, "-o", self.store), 2, "a store of measurements")
+        self.assertEqual(self.store.read_bytes()[100:200], content[100:200])
+
+    def test_a_full_disk_behind_a_pipe_is_told(self):
+        shutil.copy(STORES / "v1_cpu.db", self.store)
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(self.command("store", "export"), env=self.environment(), stdout=full,
+                                  stderr=subprocess.PIPE, encoding="utf-8")
+        self.assertEqual(done.returncode, 1, done.stderr)
 
 
 class Exchange(support.AmpereTest):
@@ -118,7 +193,7 @@ class Exchange(support.AmpereTest):
                 (lambda c: c["devices"][0]["fingerprint"].update(name=7), "name"),
                 (lambda c: last(c).update(purpose="fun"), "purpose"),
                 (lambda c: last(c)["points"][0]["measurement"].update(time_s=-1), "device 1, .*, point 1: .*time_s"),
-                (lambda c: last(c)["points"][0]["channels"].update({"in": -4}), "between"),
+                (lambda c: last(c)["points"][0]["channels"].update({"in": -4}), "no layer has -4 channels"),
                 (lambda c: last(c)["details"].update(kind={"ops": []}), "inputs|ops"),
         ]:
             self.assert_refused(with_change(change), 2, "bad.json", pattern)

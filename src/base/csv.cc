@@ -19,7 +19,7 @@ bool is_number(std::string_view text) {
 std::string csv_cell(const std::string& text) {
   const bool formula = text.find_first_of("=+-@\t\r") == 0 && !is_number(text);
   const std::string cell = formula ? "'" + text : text;
-  if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
+  if (cell.find_first_of(",\"\n\r") == std::string::npos) return std::string(cell);
   std::string out = "\"";
   for (char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + "\"";

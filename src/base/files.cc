@@ -74,6 +74,18 @@ bool write_all(int fd, const std::string& text) {
   return true;
 }
 
+// Measurements are never written over: a store has SQLite's mark at its beginning and ours at byte 68.
+void refuse_store(const std::string& path) {
+  std::error_code unknown;
+  std::FILE* file = fs::is_regular_file(path, unknown) ? std::fopen(path.c_str(), "rb") : nullptr;
+  if (!file) return;
+  char head[72] = {};
+  const bool whole = std::fread(head, 1, sizeof head, file) == sizeof head;
+  std::fclose(file);
+  if (whole && std::memcmp(head, "SQLite format 3", 16) == 0 && std::memcmp(head + 68, "AMPR", 4) == 0)
+    throw bad_input(path + ": a store of measurements, which is not written over; name another file");
+}
+
 [[noreturn]] void cannot_write(const std::string& path, const std::string& more = "") {
   throw Error(ErrorKind::kFailed, path + ": cannot be written (" + std::strerror(errno) + ")" + more);
 }
@@ -135,6 +147,7 @@ class Aside {
 }  // namespace
 
 void require_writable(const std::string& path) {
+  refuse_store(path);
   const auto refuse = [&](int error) {
     throw bad_input(path + ": cannot be written (" + std::strerror(error) +
                     "); check the folder of --output");
@@ -155,6 +168,7 @@ void require_writable(const std::string& path) {
 }
 
 void write_file(const std::string& path, const std::string& text) {
+  refuse_store(path);
   const std::optional<fs::path> place = replaceable(path);
   if (!place) return write_as_it_is(path, text);
   struct stat known {};

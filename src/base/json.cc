@@ -120,13 +120,14 @@ Json read_json_file(const std::string& path) {
   if (std::filesystem::is_directory(path, unknown)) throw bad_input(path + ": is a folder, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw bad_input(path + ": cannot be opened; check the path and its permissions");
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad() || text.fail()) {
-    if (in.peek() == std::ifstream::traits_type::eof()) throw bad_input(path + ": the file is empty");
-    throw bad_input(path + ": cannot be read");
-  }
-  return parse_json(text.str(), path);
+  // No more than parse_json() takes, and one byte to see that there is more: /dev/zero has no end.
+  std::string text;
+  char piece[1 << 16];
+  while (text.size() <= kMaxBytes && (in.read(piece, sizeof piece) || in.gcount() > 0))
+    text.append(piece, static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) throw bad_input(path + ": cannot be read");
+  if (text.empty()) throw bad_input(path + ": the file is empty");
+  return parse_json(text, path);
 }
 
 JsonReader::JsonReader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {

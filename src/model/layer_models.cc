@@ -43,6 +43,16 @@ CostPolynomial cost_of(const SurfacePlan& plan) { return {plan.kind, hands_gradi
 LayerModels::LayerModels(const DeviceProfile& profile, const std::vector<SurfacePlan>& plans, Probes probes)
     : profile_(profile), probes_(probes) {
   for (const SurfacePlan& p : plans) plans_.emplace(p.key, p);
+  // Hidden layers subtract input and output layers, input layers output layers, those nothing: what a damaged
+  // store says otherwise would have no end.
+  for (auto it = plans_.begin(); it != plans_.end();) {
+    const SurfacePlan& p = it->second;
+    const bool ends = std::all_of(p.subtract.begin(), p.subtract.end(), [&](const Neighbour& n) {
+      const auto other = plans_.find(n.key);
+      return other == plans_.end() || other->second.subtract.size() < p.subtract.size();
+    });
+    it = ends ? std::next(it) : plans_.erase(it);
+  }
   for (const auto& [key, plan] : plans_) names_ += key + "\n";
 }
 

@@ -119,7 +119,7 @@ Json profiling_efforts(const Store& store, const StoredDevice& device) {
 bool measurable(const LayerModels& models, const SurfacePlan& plan) {
   return std::all_of(plan.subtract.begin(), plan.subtract.end(),
                      [&](const Neighbour& n) { return models.knows(n.key); }) &&
-         models.has(plan.key);
+         models.knows(plan.key) && models.has(plan.key);
 }
 
 void add_device(Json& data, Store& store, const StoredDevice& device, const Results& results,
@@ -131,6 +131,7 @@ void add_device(Json& data, Store& store, const StoredDevice& device, const Resu
                           : estimates(store, device.id, options.networks, options.method, true);
   data["profiling"] = profiling_efforts(store, device);
   const KnownSurfaces known = known_surfaces(store, device.id);
+  std::vector<std::string> unknown = known.unknown;
   std::map<std::string, DeviceProfile> profiles;                                  // by recipe
   std::map<std::pair<std::string, std::string>, std::vector<SurfacePlan>> plans;  // by recipe and method
   for (const KnownSurface& s : known.surfaces) plans[{s.recipe, s.method}].push_back(s.plan);
@@ -144,9 +145,14 @@ void add_device(Json& data, Store& store, const StoredDevice& device, const Resu
         models
             .try_emplace({s.recipe, s.method}, profile->second, plans.at({s.recipe, s.method}), Probes::kNone)
             .first;
-    if (measurable(all->second, s.plan)) data["surfaces"].push_back(surface_data(all->second, s));
+    try {
+      if (measurable(all->second, s.plan)) data["surfaces"].push_back(surface_data(all->second, s));
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::kBadInput && e.kind() != ErrorKind::kFailed) throw;
+      unknown.push_back(s.plan.key);  // of a kind that cannot be, in a damaged store
+    }
   }
-  data["unknown_surfaces"] = known.unknown;
+  data["unknown_surfaces"] = unknown;
 }
 
 }  // namespace

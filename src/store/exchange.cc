@@ -3,13 +3,15 @@
 #include <set>
 #include <tuple>
 
+#include "base/capped.h"
 #include "base/error.h"
 #include "layers/kind_json.h"
+#include "store/plausible.h"
 
 namespace ampere {
 namespace {
 
-constexpr std::int64_t kWidest = std::int64_t{1} << 40;
+constexpr std::size_t kLongestOrigin = 2000;
 
 Json surface_to_json(const StoredSurface& s) {
   return {{"name", s.name},          {"purpose", to_word(s.purpose)}, {"method", s.method},
@@ -42,13 +44,13 @@ StoredPoint point_from_json(const Json& json, const std::string& where) {
   const JsonReader r(json, where);
   const JsonReader channels(r.object("channels"), where);
   StoredPoint p;
-  p.channels = {channels.integer_between("in", -1, 0, kWidest),
-                channels.integer_between("out", -1, 0, kWidest)};
+  p.channels = {channels.integer("in"), channels.integer("out")};
+  require_channels(p.channels);
   p.variant = r.object("variant").dump();
   p.measurement = measurement_from_json(r.object("measurement"));
   p.measured_at = r.text("measured_at");
   p.origin = r.text("origin", "");
-  if (p.measured_at.size() > 40 || p.origin.size() > 4000)
+  if (p.measured_at.size() > 40 || p.origin.size() > kLongestOrigin)
     throw bad_input(where + ": a date or origin is too long");
   return p;
 }
@@ -74,11 +76,11 @@ void import_surface(Store& store, const std::string& device, const std::string& 
                   where + ", " + surface.name + ", point " + std::to_string(++place) + ": " + e.what());
     }
     ++place;
-    if (!known.insert(identity_of(p)).second) {
+    if (known.count(identity_of(p)) > 0) {
       ++summary.points_known;
       continue;
     }
-    p.origin = p.origin.empty() ? origin : p.origin + "; " + origin;
+    p.origin = capped(p.origin.empty() ? origin : p.origin + "; " + origin, kLongestOrigin);
     store.add_point(device, recipe, surface, p);
     ++summary.points;
   }
@@ -88,9 +90,7 @@ void import_device(Store& store, const Json& json, const std::string& origin, co
                    ImportSummary& summary) {
   const JsonReader r(json, where);
   const Json& fingerprint = r.object("fingerprint");
-  const JsonReader f(fingerprint, where + ": fingerprint");
-  f.text("name");
-  f.text("meter");
+  require_fingerprint(fingerprint, where + ": fingerprint");
   bool known = false;
   for (const StoredDevice& d : store.devices()) known = known || d.fingerprint == fingerprint;
   const std::string device = store.know_device(fingerprint);
@@ -101,6 +101,7 @@ void import_device(Store& store, const Json& json, const std::string& origin, co
     const JsonReader one(fact, where + ": fact");
     const std::string recipe = one.text("recipe"), name = one.text("name");
     if (!one.has("value")) throw bad_input(where + ": fact \"" + name + "\" has no value");
+    require_plausible_fact(name, fact.at("value"), where + ": fact \"" + name + "\"");
     if (store.fact(device, recipe, name)) continue;
     store.put_fact(device, recipe, name, fact.at("value"));
     ++summary.facts;

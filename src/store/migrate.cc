@@ -47,13 +47,17 @@ bool read_whole(const std::string& name, StoredSurface& s) {
 
 // The kind among the trained layers that this word stands for. Alone, a layer does not show which of its
 // numbers may vary, so all ways are tried.
-std::optional<LayerKind> kind_called(const std::string& word, const std::vector<Layer>& layers,
-                                     Channels widest) {
+std::optional<LayerKind> kind_called(const std::string& word, LayerRole role,
+                                     const std::vector<Layer>& layers, Channels widest) {
+  // What the data and the task give stays as it is: try that first.
+  std::vector<Surface> surfaces = {Surface::kInOut, Surface::kTied, Surface::kIn, Surface::kOut,
+                                   Surface::kPoint};
+  if (role == LayerRole::kInput) surfaces.insert(surfaces.begin(), Surface::kOut);
+  if (role == LayerRole::kOutput) surfaces.insert(surfaces.begin(), Surface::kIn);
   for (const Layer& layer : layers) {
     LayerKind kind = layer.kind;
-    if (kind.word() == word) return kind;
-    for (const Surface surface :
-         {Surface::kInOut, Surface::kTied, Surface::kIn, Surface::kOut, Surface::kPoint}) {
+    if (kind.ops.empty() || kind.inputs.empty()) continue;  // of a network that does nothing
+    for (const Surface surface : surfaces) {
       for (const Channels fixed : {widest, layer.channels}) {
         kind.surface = surface;
         kind.fixed = fixed;
@@ -116,7 +120,7 @@ std::string read_layer(std::string rest, const SurfaceOfVersion1& old, StoredSur
   } catch (const Error&) {
     return "";
   }
-  s.kind = kind_called(rest.substr(0, rest.find_first_of("<>")), layers_trained(old), old.widest);
+  s.kind = kind_called(rest.substr(0, rest.find_first_of("<>")), s.role, layers_trained(old), old.widest);
   return rest;
 }
 

@@ -54,4 +54,12 @@ void require_plausible_fact(const std::string& name, const Json& value, const st
   }
 }
 
+void require_channels(Channels channels) {
+  constexpr std::int64_t kWidest = std::int64_t{1} << 40;
+  if (channels.in < 0 || channels.out < 0 || channels.in > kWidest || channels.out > kWidest) {
+    throw bad_input("no layer has " + std::to_string(channels.in) + " channels in and " +
+                    std::to_string(channels.out) + " out");
+  }
+}
+
 }  // namespace ampere

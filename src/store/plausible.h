@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "layers/layer_kind.h"
 
 namespace ampere {
 
@@ -16,6 +17,9 @@ void require_fingerprint(const Json& fingerprint, const std::string& where);
 // ("profiling/..."): fields of the right type and figures that are possible. Other facts may be anything.
 // Throws Error{kBadInput} that begins with `where`.
 void require_plausible_fact(const std::string& name, const Json& value, const std::string& where);
+
+// Channels that no layer has. Throws Error{kBadInput}.
+void require_channels(Channels channels);
 
 // Most watts that anything idles at.
 inline constexpr double kMostIdleWatts = 1e8;

@@ -63,9 +63,10 @@ void add_surface(sqlite3* db, const std::string& path, const StoredSurface& s) {
       "INSERT INTO surface(name, purpose, method, role, phase, details) VALUES(?, ?, ?, ?, ?, ?) "
       "ON CONFLICT(name) DO UPDATE SET purpose = excluded.purpose, method = excluded.method, "
       "role = excluded.role, phase = excluded.phase, details = excluded.details "
-      "WHERE details IS NOT excluded.details");
+      "WHERE instr(details, '\"kind\"') = 0 AND length(excluded.details) > length(details)");
   insert.bind(s.name).bind(to_word(s.purpose)).bind(s.method).bind(to_word(s.role)).bind(to_word(s.phase));
-  insert.bind(details_to_json(s).dump()).step();
+  // Names come from files of strangers, and need not be UTF-8.
+  insert.bind(details_to_json(s).dump(-1, ' ', false, Json::error_handler_t::replace)).step();
 }
 
 // Types what version 1 knew by name, and gives every point an origin.
@@ -82,7 +83,7 @@ void migrate_from_1(sqlite3* db, const std::string& path) {
     if (const int code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr); code != SQLITE_OK)
       store_failed(db, code, path);
   };
-  execute("ALTER TABLE point RENAME TO point_of_1; DROP INDEX point_by_surface");
+  execute("ALTER TABLE point RENAME TO point_of_1; DROP INDEX IF EXISTS point_by_surface");
   execute(kSurfaces);
   for (const StoredSurface& s : typed(old)) add_surface(db, path, s);
   execute(
@@ -118,14 +119,22 @@ Store::Store(const std::string& path) : impl_(std::make_unique<Impl>()) {
   if (tables > 0 && application != kApplicationId) {
     throw bad_input(path + ": a database of another program; name another with --store");
   }
+  if (version < 0)
+    throw bad_input(path + ": damaged (store version " + std::to_string(version) +
+                    "); name another with --store");
   if (version > kSchemaVersion) {
     throw bad_input(path + ": written by a newer version of ampere (store version " +
                     std::to_string(version) + ", this one reads " + std::to_string(kSchemaVersion) +
                     "); update ampere or name another with --store");
   }
-  impl_->execute("PRAGMA foreign_keys = ON");
   impl_->execute("PRAGMA synchronous = FULL");
-  if (version == kSchemaVersion) return;
+  if (version != kSchemaVersion) make_tables();
+  // After a migration, which takes over what it finds.
+  impl_->execute("PRAGMA foreign_keys = ON");
+}
+
+void Store::make_tables() {
+  const std::string& path = impl_->path;
   // Immediate: of two first runs at once, the second waits and then finds the tables there.
   Transaction transaction(*this);
   const int found = pragma(impl_->db, path, "PRAGMA user_version");
@@ -223,6 +232,7 @@ std::vector<StoredPoint> Store::points(const std::string& device, const std::str
   std::vector<StoredPoint> out;
   while (s.step()) {
     try {
+      require_channels({s.integer(0), s.integer(1)});
       const Json measurement = parse_json(s.text(3), "measurement");
       out.push_back({surface,
                      {s.integer(0), s.integer(1)},
@@ -242,7 +252,7 @@ std::vector<StoredPoint> Store::points(const std::string& device, const std::str
 std::vector<SurfaceCount> Store::surfaces(const std::string& device) const {
   Statement s(impl_->db, impl_->path,
               "SELECT p.recipe, p.surface, s.purpose, s.method, s.role, s.phase, s.details, count(*) "
-              "FROM point p JOIN surface s ON s.name = p.surface WHERE p.device = ? "
+              "FROM point p LEFT JOIN surface s ON s.name = p.surface WHERE p.device = ? "
               "GROUP BY p.recipe, p.surface ORDER BY p.recipe, p.surface");
   s.bind(device);
   std::vector<SurfaceCount> out;

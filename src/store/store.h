@@ -118,6 +118,7 @@ class Store {
 
  private:
   struct Impl;
+  void make_tables();  // or migrates those of an older version
   std::unique_ptr<Impl> impl_;
 };
 

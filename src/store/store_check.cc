@@ -30,12 +30,15 @@ std::vector<StoreProblem> Store::problems() const {
         found.push_back({kind, s.integer(0), d.id, subject, e.what()});
       }
     };
-    Statement point(impl_->db, impl_->path,
-                    "SELECT id, surface, measurement FROM point WHERE device = ? ORDER BY id");
+    Statement point(
+        impl_->db, impl_->path,
+        "SELECT id, surface, measurement, channels_in, channels_out FROM point WHERE device = ? ORDER BY id");
     point.bind(d.id);
     while (point.step()) {
-      note("point", point, point.text(1),
-           [&] { measurement_from_json(parse_json(point.text(2), "measurement")); });
+      note("point", point, point.text(1), [&] {
+        require_channels({point.integer(3), point.integer(4)});
+        measurement_from_json(parse_json(point.text(2), "measurement"));
+      });
     }
     Statement fact(impl_->db, impl_->path,
                    "SELECT rowid, recipe, name, value FROM fact WHERE device = ? ORDER BY recipe, name");
