@@ -325,12 +325,12 @@ class BadStore(AmpereTest):
         done = self.run_ampere("store", "list")
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stderr, r"^ampere: .*not/here/profiles\.db: nothing was measured yet; run: ampere profile")
-        self.assertEqual(self.run_ampere("store", "check").returncode, 0)
+        self.assert_refused(self.run_ampere("store", "check"), 2, "no such store")
         self.assertFalse((self.folder / "not").exists())
 
     def test_folder(self):
         self.store.mkdir()
-        self.refuse_all(1, r"unable to open database file; .*--store")
+        self.refuse_all(2, r"a folder; --store must name a file")
 
     def test_no_folder_can_be_made(self):
         (self.folder / "file").write_text("")

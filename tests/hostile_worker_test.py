@@ -97,11 +97,11 @@ class SpoiltStore(AmpereTest):
                          ["report", "-o", self.folder / "x.html"]):
                 with self.subTest(pattern, verb=verb[0]):
                     self.assert_refused(self.run_ampere(*verb), 2, pattern, rf"point {point[0]} of {point[2]} on device {point[1]}",
-                                        rf"ampere store remove --point {point[0]}\n")
+                                        rf"ampere store remove --point {point[0]} --store ")
             done = self.check()
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stdout, rf"^point {point[0]} of {point[2]} on device {point[1]}: .*\n$")
-            self.assertRegex(done.stderr, r"^ampere: .* 1 of its points, facts and devices cannot be used; .*--remove\n$")
+            self.assertRegex(done.stderr, r"^ampere: .* 1 of its points, facts and devices cannot be used; .*--remove --store .*profiles\.db\n$")
         self.assertIn("is removed", self.output_of("store", "remove", "--point", point[0]))
         self.assert_refused(self.run_ampere("store", "remove", "--point", point[0]), 2, rf"there is no point {point[0]}")
         self.output_of("store", "check")
@@ -134,7 +134,7 @@ class SpoiltStore(AmpereTest):
         self.assertEqual(listed.returncode, 0)
         self.assertIn(good, listed.stdout)
         for number in range(4):
-            self.assertRegex(listed.stderr, rf"ampere: .*profiles\.db: device bad{number}: fingerprint: .*store check --remove\n")
+            self.assertRegex(listed.stderr, rf"ampere: .*profiles\.db: device bad{number}: fingerprint: .*store check --remove --store .*profiles\.db\n")
         self.assertNotRegex(listed.stderr, r"exception")
         self.assert_refused(self.run_ampere("store", "show", "--device", "bad0"), 2, r"device bad0: .*must be text")
         self.assert_refused(self.run_ampere("estimate", "lenet5", "-b", "10", "--device", "bad1"), 2, r"bad1: .*whole number")
