@@ -11,7 +11,7 @@ namespace ampere {
 const char* version() { return kVersion; }
 
 std::string existing_store(const std::string& path) {
-  const std::string store = path.empty() ? default_store_path() : path;
+  std::string store = path.empty() ? default_store_path() : path;
   if (!std::filesystem::exists(store)) throw bad_input(store + ": there is no such store");
   return store;
 }

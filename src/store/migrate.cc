@@ -16,7 +16,7 @@ bool starts_with(const std::string& text, const std::string& prefix) { return te
 // Takes what comes before the first slash off the text; all of it where there is none.
 std::string take_word(std::string& text) {
   const std::size_t slash = std::min(text.find('/'), text.size());
-  const std::string word = text.substr(0, slash);
+  std::string word = text.substr(0, slash);
   text.erase(0, std::min(slash + 1, text.size()));
   return word;
 }
