@@ -166,6 +166,8 @@ void split(ScriptImport& s) {
   const bool drops = s.output_shape().size() < in.shape.size();
   std::int64_t start = 0;
   for (std::size_t i = 0; i < s.outputs(); ++i) {
+    // Outputs of one op have one rank, but in a pass that nobody recorded.
+    if (!drops && dim >= s.output_shape(i).size()) throw Unsupported("gives outputs of different ranks");
     const std::int64_t size = drops ? 1 : s.output_shape(i)[dim];
     s.set_data(i, drops ? one_of(s, in, dim, start) : cut(s, s.data(in), dim, {start, size}));
     start += size;
