@@ -1,0 +1,193 @@
+"""Step -> parts that can be measured by themselves, as the nodes of a network file.
+
+A part is what the project calls a layer: a call that reads weights, with the calls without weights that follow it, and
+the backward calls that belong to them. What the optimizer does is a part of its own. Parts that make the same calls on
+tensors of the same sizes, strides and types are one kind, measured once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from .arguments import renumbered, tensors_in
+from .step import Call, Step
+
+# Ops that only look at a tensor differently, or change its type: what they make of a weight is still that weight.
+STILL_A_WEIGHT = {"aten::t", "aten::transpose", "aten::view", "aten::_unsafe_view", "aten::permute", "aten::expand", "aten::_to_copy",
+                  "aten::detach", "aten::alias", "aten::slice", "aten::select", "aten::unsqueeze", "aten::split",
+                  "aten::split_with_sizes", "aten::chunk", "aten::cat", "aten::clone", "aten::reshape", "aten::unbind"}
+VIEWS = STILL_A_WEIGHT - {"aten::_to_copy", "aten::cat", "aten::clone"}
+ATTENTION = "aten::scaled_dot_product_attention"
+# Caches are smaller than this; beyond it a larger step makes no difference.
+LARGEST_FOOTPRINT = 1 << 28
+
+
+@dataclass
+class Part:
+    name: str
+    module: str
+    calls: list[int] = field(default_factory=list)  # numbers of the step's calls, in the order they ran
+
+
+def parts_of(step: Step) -> list[Part]:
+    parts: list[Part] = []
+    part_of: dict[int, Part] = {}
+    weights = {i for i, t in enumerate(step.tensors) if t.role == "parameter"}
+    waiting: list[int] = []  # calls that prepare weights for the next
+
+    def start(module: str) -> Part:
+        parts.append(Part(module or "(step)", module))
+        return parts[-1]
+
+    def put(index: int) -> None:
+        parts[-1].calls.append(index)
+        part_of[index] = parts[-1]
+
+    for index, call in enumerate(step.calls):
+        if call.phase != "forward":
+            continue
+        reads = [n for n in tensors_in([call.args, call.kwargs]) if step.tensors[n].role != "buffer"]
+        if reads and call.op in STILL_A_WEIGHT and all(n in weights for n in reads):
+            weights.update(n for n in call.outputs if n is not None)
+            waiting.append(index)
+            continue
+        if not parts or call.op == ATTENTION or any(n in weights and is_matrix(step, n) for n in reads):
+            start(call.module)
+        for earlier in [*waiting, index]:
+            put(earlier)
+        waiting.clear()
+    if parts:
+        for index in waiting:
+            put(index)
+    last = parts[-1] if parts else start("")
+    for index, call in enumerate(step.calls):
+        if call.phase == "backward":
+            last = part_of.get(call.owner, last)
+            last.calls.append(index)
+    updates = [i for i, call in enumerate(step.calls) if call.phase == "update"]
+    if updates:
+        parts.append(Part("(optimizer)", "", updates))
+    name_apart(parts)
+    return parts
+
+
+def is_matrix(step: Step, tensor: int) -> bool:
+    """Vectors are the weights of norms and biases, which belong to the layer before them."""
+    return sum(size > 1 for size in step.tensors[tensor].sizes) > 1
+
+
+def name_apart(parts: list[Part]) -> None:
+    seen: dict[str, int] = {}
+    for part in parts:
+        seen[part.name] = seen.get(part.name, 0) + 1
+        if seen[part.name] > 1:
+            part.name += f"#{seen[part.name]}"
+
+
+def network_of(step: Step) -> dict[str, Any]:
+    """The text of a network file, docs/network.schema.json."""
+    footprint = footprint_of(step)
+    phases = last_phases(step)
+    nodes = []
+    for part in parts_of(step):
+        calls = [step.calls[i] for i in part.calls]
+        host = [sum(c.modules for c in calls), sum(c.phase == "forward" for c in calls), sum(c.nodes for c in calls),
+                step.updated if part.name == "(optimizer)" else 0]
+        nodes.append({
+            "op": "calls", "name": part.name, "batch": step.batch, "label": label_of(step, calls),
+            "flops": float(sum(c.flops for c in calls)), "bytes": float(sum(bytes_of(step, c) for c in calls)), "host": host,
+            "calls": json.dumps(body_of(step, part, footprint, phases), separators=(",", ":"), sort_keys=True)})
+    for before, node in zip(nodes, nodes[1:]):
+        node["inputs"] = [before["name"]]
+    return {"schema_version": 1, "name": step.name, "nodes": nodes}
+
+
+def last_phases(step: Step) -> dict[int, str]:
+    """For each stretch of memory, the phase that reads it last: how long it is kept."""
+    last: dict[int, str] = {}
+    for call in step.calls:
+        for number in tensors_in([call.args, call.kwargs]):
+            last[step.tensors[number].storage] = call.phase
+    return last
+
+
+def body_of(step: Step, part: Part, footprint: int, phases_of_memory: dict[int, str]) -> dict[str, Any]:
+    """All that decides what the part costs, with tensors numbered in the order they are met."""
+    numbers: dict[int, int] = {}
+    tensors: list[dict[str, Any]] = []
+    made: set[int] = set()
+    phases: dict[str, list[Any]] = {"forward": [], "backward": [], "update": []}
+    places = {index: sum(step.calls[i].phase == "forward" for i in part.calls[:at]) for at, index in enumerate(part.calls)}
+    gradients = {n for call in step.calls if call.phase == "backward" for n in call.outputs if n is not None}
+    forwards = {n for call in step.calls if call.phase == "forward" for n in call.outputs if n is not None}
+
+    def meet(number: int) -> None:
+        if number in numbers:
+            return
+        numbers[number] = len(tensors)
+        info = step.tensors[number]
+        entry: dict[str, Any] = {"sizes": list(info.sizes), "strides": list(info.strides), "dtype": info.dtype}
+        if number not in made:
+            entry["from"] = info.role or ("gradient" if number in gradients - forwards else "activation")
+            if info.on_host:
+                entry["from"] = "host"
+            if info.dtype.startswith(("int", "uint")):
+                low, high = info.values or (0, (info.below or 2) - 1)
+                entry["values"] = [max(0, low), min(high, info.below - 1)] if info.below else [low, high]
+        elif phases_of_memory.get(info.storage, "forward") != "forward":
+            entry["until"] = phases_of_memory[info.storage]
+        tensors.append(entry)
+
+    for index in part.calls:
+        call = step.calls[index]
+        for number in tensors_in([call.args, call.kwargs]):
+            meet(number)
+        for number in call.outputs:
+            if number is not None:
+                if number not in numbers:
+                    made.add(number)
+                meet(number)
+        entry = {"op": call.op, "overload": call.overload, "args": renumbered(call.args, numbers),
+                 "out": [None if n is None else numbers[n] for n in call.outputs]}
+        if call.kwargs:
+            entry["kwargs"] = renumbered(call.kwargs, numbers)
+        if call.autocast:
+            entry["autocast"] = call.autocast
+        if call.backward_of is not None:
+            entry["of"] = places[call.backward_of]
+        phases[call.phase].append(entry)
+    return {"tensors": tensors, "footprint": footprint, **{k: v for k, v in phases.items() if v}}
+
+
+def bytes_of(step: Step, call: Call) -> int:
+    if call.op in VIEWS:
+        return 0
+    return sum(step.tensors[n].bytes() for n in {*tensors_in([call.args, call.kwargs]), *call.outputs} if n is not None)
+
+
+def footprint_of(step: Step) -> int:
+    """Bytes that a step touches, as a power of two: decides what is still in the device's cache when it is read again."""
+    touched = sum(bytes_of(step, call) for call in step.calls)
+    return min(LARGEST_FOOTPRINT, 1 << max(10, touched.bit_length()))
+
+
+def label_of(step: Step, calls: list[Call]) -> str:
+    """A readable word for the kind: what it is made of, and the size of what it reads first."""
+    names: list[str] = []
+    for call in calls:
+        if call.phase == "forward":
+            name = "attention" if call.op == ATTENTION else step.module_types.get(call.module, "") or call.op.removeprefix("aten::")
+            if not names or names[-1] != name:
+                names.append(name)
+    if not names:
+        return "optimizer"
+    if len(names) > 4:
+        names = [*names[:3], f"{len(names) - 3}more"]
+    for call in calls:
+        for number in tensors_in(call.args):
+            info = step.tensors[number]
+            if info.role not in ("parameter", "buffer") and len(info.sizes) > 1:
+                return "-".join(names) + "@" + "x".join(map(str, info.sizes)) + "-" + info.dtype
+    return "-".join(names)
