@@ -112,7 +112,8 @@ def measure(step: Callable, device: torch.device, counter, seconds: float, windo
     finally:
         watch.join()
     watch.check()
-    return {**summary(watch.edges, marks.times()), "loss": float(loss), **watch.state}
+    last = float(loss)
+    return {**summary(watch.edges, marks.times()), "loss": last if math.isfinite(last) else None, **watch.state}
 
 
 def summary(edges: list, marks: list[tuple[float, int]]) -> dict:

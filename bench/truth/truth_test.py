@@ -126,7 +126,7 @@ class LoopTest(unittest.TestCase):
             command = [sys.executable, os.path.join(HERE, "run.py"), "--device", "cpu", "--modes", "eager",
                        "--networks", "cnn_small@4,text_cnn@2", "--seconds", "0.1", "--window-s", "0.1",
                        "--recipes", "fp32,default,bf16,fp16,channels_last,adamw,accumulate,lora", "--out", out]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
             rows = {(row["network"], row["recipe"]): row for row in table.read(out) if row["kind"] == "run"}
         self.assertEqual(len(rows), 16)
         failed = {key: row["error"].partition(":")[0] for key, row in rows.items() if row["error"]}
