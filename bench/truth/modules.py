@@ -1,0 +1,133 @@
+"""Networks that no library brings, as tutorials write them."""
+
+import torch
+from torch import nn
+
+
+class SmallCnn(nn.Module):
+    """The convolution net of a first tutorial: 28 x 28 grey images, ten classes."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25))
+        self.classifier = nn.Sequential(
+            nn.Flatten(), nn.Linear(64 * 12 * 12, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10))
+
+    def forward(self, x):
+        return self.classifier(self.features(x))
+
+
+def mlp() -> nn.Module:
+    return nn.Sequential(
+        nn.Linear(784, 2048), nn.ReLU(), nn.Dropout(0.2), nn.Linear(2048, 2048), nn.ReLU(), nn.Dropout(0.2),
+        nn.Linear(2048, 10))
+
+
+def _double_conv(inputs: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True),
+        nn.Conv2d(outputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
+
+
+class UNet(nn.Module):
+    """U-Net with four levels down, batch norm and transposed convolutions up."""
+
+    def __init__(self, channels: int = 3, classes: int = 2, width: int = 64):
+        super().__init__()
+        widths = [width * 2**level for level in range(5)]
+        self.down = nn.ModuleList(
+            _double_conv(a, b) for a, b in zip([channels, *widths[:3]], widths[:4]))
+        self.middle = _double_conv(widths[3], widths[4])
+        self.up = nn.ModuleList(
+            nn.ConvTranspose2d(w * 2, w, 2, stride=2) for w in reversed(widths[:4]))
+        self.join = nn.ModuleList(_double_conv(w * 2, w) for w in reversed(widths[:4]))
+        self.pool = nn.MaxPool2d(2)
+        self.head = nn.Conv2d(width, classes, 1)
+
+    def forward(self, x):
+        skips = []
+        for block in self.down:
+            x = block(x)
+            skips.append(x)
+            x = self.pool(x)
+        x = self.middle(x)
+        for up, join, skip in zip(self.up, self.join, reversed(skips)):
+            x = join(torch.cat([skip, up(x)], dim=1))
+        return self.head(x)
+
+
+class LstmLanguageModel(nn.Module):
+    """Two LSTM layers of 650, PyTorch's word language model."""
+
+    def __init__(self, words: int = 33278, width: int = 650, layers: int = 2, dropout: float = 0.5):
+        super().__init__()
+        self.drop = nn.Dropout(dropout)
+        self.embedding = nn.Embedding(words, width)
+        self.lstm = nn.LSTM(width, width, layers, dropout=dropout, batch_first=True)
+        self.decoder = nn.Linear(width, words)
+
+    def forward(self, tokens):
+        hidden, _ = self.lstm(self.drop(self.embedding(tokens)))
+        return self.decoder(self.drop(hidden))
+
+
+class GruClassifier(nn.Module):
+    """Text to one of a few classes by the last state of a GRU."""
+
+    def __init__(self, words: int = 25000, width: int = 256, hidden: int = 512, classes: int = 2):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.gru = nn.GRU(width, hidden, 2, dropout=0.3, batch_first=True)
+        self.head = nn.Linear(hidden, classes)
+
+    def forward(self, tokens):
+        _, last = self.gru(self.embedding(tokens))
+        return self.head(last[-1])
+
+
+class BiLstmTagger(nn.Module):
+    """A tag for each word by an LSTM in both directions."""
+
+    def __init__(self, words: int = 30000, width: int = 300, hidden: int = 256, tags: int = 17):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.lstm = nn.LSTM(width, hidden, 2, dropout=0.33, bidirectional=True, batch_first=True)
+        self.drop = nn.Dropout(0.33)
+        self.head = nn.Linear(2 * hidden, tags)
+
+    def forward(self, tokens):
+        hidden, _ = self.lstm(self.embedding(tokens))
+        return self.head(self.drop(hidden))
+
+
+class TextCnn(nn.Module):
+    """Convolutions of width 3, 4 and 5 over words and a maximum over time (Kim, 2014)."""
+
+    def __init__(self, words: int = 25000, width: int = 300, filters: int = 100, classes: int = 2):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.convs = nn.ModuleList(nn.Conv1d(width, filters, kernel) for kernel in (3, 4, 5))
+        self.drop = nn.Dropout(0.5)
+        self.head = nn.Linear(3 * filters, classes)
+
+    def forward(self, tokens):
+        words = self.embedding(tokens).transpose(1, 2)
+        found = [torch.relu(conv(words)).amax(dim=2) for conv in self.convs]
+        return self.head(self.drop(torch.cat(found, dim=1)))
+
+
+class EncoderClassifier(nn.Module):
+    """PyTorch's own transformer encoder over words, averaged, into classes."""
+
+    def __init__(self, words: int = 25000, width: int = 512, layers: int = 6, length: int = 256, classes: int = 4):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.position = nn.Parameter(torch.zeros(1, length, width))
+        layer = nn.TransformerEncoderLayer(width, 8, 4 * width, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, tokens):
+        hidden = self.encoder(self.embedding(tokens) + self.position[:, :tokens.shape[1]])
+        return self.head(hidden.mean(dim=1))

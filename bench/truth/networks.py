@@ -1,0 +1,230 @@
+"""Networks by name, with the batch that people give them. Nothing is downloaded: every weight is drawn at random.
+
+`resnet50` is the network at its usual batch, `resnet50@64` at another. A module is called with its inputs by name,
+`module(**inputs)`, and trained on `loss(output, targets)`. Text fills its length, so there is no attention mask.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import modules
+import torch
+import torch.nn.functional as F
+import torchvision
+from torch import nn
+
+Inputs = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Network:
+    """All that a training loop needs of one network."""
+
+    build: Callable[[], nn.Module]
+    make_inputs: Callable[[int, torch.device], Inputs]
+    make_targets: Callable[[int, torch.device], torch.Tensor]
+    loss: Callable[[object, torch.Tensor], torch.Tensor]
+    batch: int  # as people use it
+    shape: str  # of one sample, for the reader
+
+
+def cross_entropy(output, targets: torch.Tensor) -> torch.Tensor:
+    """Of logits (batch, classes), (batch, classes, height, width) or (batch, length, classes), however wrapped."""
+    if isinstance(output, dict) and "out" in output:  # torchvision's segmentation
+        output = output["out"]
+    elif not isinstance(output, torch.Tensor):  # transformers
+        output = output.logits
+    if output.dim() == 3:  # one class for each place of a sequence
+        return F.cross_entropy(output.flatten(0, 1), targets.flatten())
+    return F.cross_entropy(output, targets)
+
+
+def _floats(name: str, *shape: int) -> Callable[[int, torch.device], Inputs]:
+    return lambda batch, device: {name: torch.randn(batch, *shape, device=device)}
+
+
+def _integers(limit: int, *shape: int) -> Callable[[int, torch.device], torch.Tensor]:
+    return lambda batch, device: torch.randint(0, limit, (batch, *shape), device=device)
+
+
+def _tokens(words: int, length: int, *names: str) -> Callable[[int, torch.device], Inputs]:
+    draw = _integers(words, length)
+    return lambda batch, device: {name: draw(batch, device) for name in names}
+
+
+def _vision(name: str, batch: int, size: int = 224, **options) -> Network:
+    def build():
+        return torchvision.models.get_model(name, weights=None, **options)
+
+    return Network(build, _floats("x", 3, size, size), _integers(1000), cross_entropy, batch, f"3x{size}x{size}")
+
+
+def _segmentation(build: Callable[[], nn.Module], classes: int, batch: int, size: int) -> Network:
+    return Network(build, _floats("x", 3, size, size), _integers(classes, size, size), cross_entropy, batch,
+                   f"3x{size}x{size}")
+
+
+def _fcn_resnet50() -> nn.Module:
+    return torchvision.models.segmentation.fcn_resnet50(
+        weights=None, weights_backbone=None, num_classes=21, aux_loss=False)
+
+
+def _r3d_18() -> Network:
+    return Network(lambda: torchvision.models.video.r3d_18(weights=None), _floats("x", 3, 16, 112, 112),
+                   _integers(400), cross_entropy, 8, "3x16x112x112")
+
+
+def _cifar_resnet18() -> nn.Module:
+    """ResNet-18 with the stem that everyone gives it for 32 x 32 images."""
+    network = torchvision.models.resnet18(weights=None, num_classes=10)
+    network.conv1 = nn.Conv2d(3, 64, 3, padding=1, bias=False)
+    network.maxpool = nn.Identity()
+    return network
+
+
+def _words(build: Callable[[], nn.Module], words: int, length: int, classes: int, batch: int,
+           each: bool = False) -> Network:
+    """One of our own text networks; `each` place of the text has a class, or the whole."""
+    targets = _integers(classes, length) if each else _integers(classes)
+    return Network(build, _tokens(words, length, "tokens"), targets, cross_entropy, batch, f"{length} tokens")
+
+
+def _transformer(head: str, config: str, **options) -> Callable[[], nn.Module]:
+    """A class of transformers and the class of its configuration, by name: the library is slow to import."""
+    def build():
+        import transformers
+        return getattr(transformers, head)(getattr(transformers, config)(**options))
+
+    return build
+
+
+def _classify_text(head: str, config: str, words: int, batch: int, length: int = 128, **options) -> Network:
+    """Fine-tuning a text encoder to two classes."""
+    return Network(_transformer(head, config, vocab_size=words, num_labels=2, **options),
+                   _tokens(words, length, "input_ids"), _integers(2), cross_entropy, batch, f"{length} tokens")
+
+
+def _language_model(head: str, config: str, words: int, batch: int, length: int = 512, **options) -> Network:
+    """The next token of a text. Targets stand where their logits do, so nothing is shifted."""
+    return Network(_transformer(head, config, vocab_size=words, use_cache=False, **options),
+                   _tokens(words, length, "input_ids"), _integers(words, length), cross_entropy, batch,
+                   f"{length} tokens")
+
+
+def _text_to_text(head: str, config: str, words: int, batch: int, length: int = 128, **options) -> Network:
+    return Network(_transformer(head, config, vocab_size=words, use_cache=False, **options),
+                   _tokens(words, length, "input_ids", "decoder_input_ids"), _integers(words, length), cross_entropy,
+                   batch, f"{length} + {length} tokens")
+
+
+def _deit_small() -> Network:
+    build = _transformer("ViTForImageClassification", "ViTConfig", hidden_size=384, num_hidden_layers=12,
+                         num_attention_heads=6, intermediate_size=1536, num_labels=1000)
+    return Network(build, _floats("pixel_values", 3, 224, 224), _integers(1000), cross_entropy, 64, "3x224x224")
+
+
+def _segformer_b0() -> Network:
+    """Its logits have a quarter of the image's sides, and so have the targets."""
+    build = _transformer("SegformerForSemanticSegmentation", "SegformerConfig", num_labels=150)
+    return Network(build, _floats("pixel_values", 3, 512, 512), _integers(150, 128, 128), cross_entropy, 8,
+                   "3x512x512")
+
+
+def _wav2vec2_base() -> Network:
+    """Two seconds of sound into classes. What is drawn on the host in every step (masks of time, dropped layers) is
+    off: a captured step could not have it."""
+    build = _transformer("Wav2Vec2ForSequenceClassification", "Wav2Vec2Config", num_labels=12,
+                         apply_spec_augment=False, layerdrop=0.0)
+    return Network(build, _floats("input_values", 32000), _integers(12), cross_entropy, 8, "32000 samples of sound")
+
+
+def _whisper_tiny() -> Network:
+    """Thirty seconds of sound as 80 x 3000 mel bands, 64 tokens of text."""
+    build = _transformer("WhisperForConditionalGeneration", "WhisperConfig", d_model=384, encoder_layers=4,
+                         decoder_layers=4, encoder_attention_heads=6, decoder_attention_heads=6, encoder_ffn_dim=1536,
+                         decoder_ffn_dim=1536, use_cache=False)
+
+    def inputs(batch: int, device: torch.device) -> Inputs:
+        return {"input_features": torch.randn(batch, 80, 3000, device=device),
+                "decoder_input_ids": torch.randint(0, 50000, (batch, 64), device=device)}
+
+    return Network(build, inputs, _integers(50000, 64), cross_entropy, 8, "80x3000 mel, 64 tokens")
+
+
+NETWORKS: dict[str, Network] = {
+    # Convolution networks of torchvision.
+    "alexnet": _vision("alexnet", 128),
+    "resnet18": _vision("resnet18", 64),
+    "resnet34": _vision("resnet34", 64),
+    "resnet50": _vision("resnet50", 32),
+    "wide_resnet50_2": _vision("wide_resnet50_2", 32),
+    "resnext50_32x4d": _vision("resnext50_32x4d", 32),
+    "vgg11": _vision("vgg11", 32),
+    "vgg16_bn": _vision("vgg16_bn", 32),
+    "squeezenet1_1": _vision("squeezenet1_1", 64),
+    "mobilenet_v2": _vision("mobilenet_v2", 64),
+    "mobilenet_v3_large": _vision("mobilenet_v3_large", 64),
+    "efficientnet_b0": _vision("efficientnet_b0", 32),
+    "efficientnet_v2_s": _vision("efficientnet_v2_s", 32),
+    "densenet121": _vision("densenet121", 32),
+    "shufflenet_v2_x1_0": _vision("shufflenet_v2_x1_0", 64),
+    "regnet_y_1_6gf": _vision("regnet_y_1_6gf", 32),
+    "regnet_x_3_2gf": _vision("regnet_x_3_2gf", 32),
+    "mnasnet1_0": _vision("mnasnet1_0", 64),
+    "googlenet": _vision("googlenet", 64, aux_logits=False, init_weights=True),
+    "inception_v3": _vision("inception_v3", 32, 299, aux_logits=False, init_weights=True),
+    "convnext_tiny": _vision("convnext_tiny", 32),
+    "fcn_resnet50": _segmentation(_fcn_resnet50, 21, 8, 256),
+    "r3d_18": _r3d_18(),
+    # Attention over images.
+    "swin_t": _vision("swin_t", 32),
+    "vit_b_16": _vision("vit_b_16", 32),
+    "maxvit_t": _vision("maxvit_t", 16),
+    "deit_small": _deit_small(),
+    "segformer_b0": _segformer_b0(),
+    # Text and sound, of transformers.
+    "bert_base": _classify_text("BertForSequenceClassification", "BertConfig", 30522, 16),
+    "bert_base_512": _classify_text("BertForSequenceClassification", "BertConfig", 30522, 8, length=512),
+    "distilbert": _classify_text("DistilBertForSequenceClassification", "DistilBertConfig", 30522, 16),
+    "roberta_base": _classify_text("RobertaForSequenceClassification", "RobertaConfig", 50265, 16,
+                                   max_position_embeddings=514),
+    "albert_base": _classify_text("AlbertForSequenceClassification", "AlbertConfig", 30000, 16, hidden_size=768,
+                                  num_attention_heads=12, intermediate_size=3072),
+    "electra_small": _classify_text("ElectraForSequenceClassification", "ElectraConfig", 30522, 32),
+    "gpt2": _language_model("GPT2LMHeadModel", "GPT2Config", 50257, 8),
+    "opt_125m": _language_model("OPTForCausalLM", "OPTConfig", 50272, 8),
+    "llama_small": _language_model("LlamaForCausalLM", "LlamaConfig", 32000, 8, hidden_size=512,
+                                   intermediate_size=1376, num_hidden_layers=8, num_attention_heads=8),
+    "qwen2_small": _language_model("Qwen2ForCausalLM", "Qwen2Config", 50000, 8, hidden_size=768,
+                                   intermediate_size=2048, num_hidden_layers=12, num_attention_heads=12,
+                                   num_key_value_heads=4),
+    "mixtral_small": _language_model("MixtralForCausalLM", "MixtralConfig", 32000, 8, 256, hidden_size=512,
+                                     intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8,
+                                     num_key_value_heads=4, num_local_experts=4),
+    "t5_small": _text_to_text("T5ForConditionalGeneration", "T5Config", 32128, 16),
+    "bart_base": _text_to_text("BartForConditionalGeneration", "BartConfig", 50265, 8, d_model=768,
+                               encoder_layers=6, decoder_layers=6, encoder_attention_heads=12,
+                               decoder_attention_heads=12, encoder_ffn_dim=3072, decoder_ffn_dim=3072),
+    "wav2vec2_base": _wav2vec2_base(),
+    "whisper_tiny": _whisper_tiny(),
+    # As tutorials write them.
+    "cnn_small": Network(modules.SmallCnn, _floats("x", 1, 28, 28), _integers(10), cross_entropy, 64, "1x28x28"),
+    "mlp": Network(modules.mlp, _floats("input", 784), _integers(10), cross_entropy, 128, "784"),
+    "resnet18_cifar": Network(_cifar_resnet18, _floats("x", 3, 32, 32), _integers(10), cross_entropy, 128, "3x32x32"),
+    "unet": _segmentation(modules.UNet, 2, 8, 256),
+    "lstm_lm": _words(modules.LstmLanguageModel, 33278, 70, 33278, 32, each=True),
+    "gru_classifier": _words(modules.GruClassifier, 25000, 200, 2, 64),
+    "bilstm_tagger": _words(modules.BiLstmTagger, 30000, 64, 17, 32, each=True),
+    "text_cnn": _words(modules.TextCnn, 25000, 128, 2, 64),
+    "encoder_classifier": _words(modules.EncoderClassifier, 25000, 128, 4, 32),
+}
+
+
+def find(label: str) -> tuple[str, Network, int]:
+    """The name, the network and the batch of `NAME` or `NAME@BATCH`; ValueError that says what is known."""
+    name, _, batch = label.partition("@")
+    if name not in NETWORKS:
+        raise ValueError(f"no network {name!r}; there are {', '.join(NETWORKS)}")
+    if batch and not (batch.isdigit() and int(batch) > 0):
+        raise ValueError(f"{label!r}: a batch is a whole number above zero")
+    return name, NETWORKS[name], int(batch) if batch else NETWORKS[name].batch
