@@ -49,10 +49,10 @@ void add_worker_options(CLI::App& verb, CommonOptions& o) {
 }
 
 void add_recipe_options(CLI::App& verb, ModelOptions& o) {
-  verb.add_option("--optimizer", o.recipe.optimizer, "sgd, momentum or adam")
-      ->check(CLI::IsMember({"sgd", "momentum", "adam"}));
-  verb.add_option("--precision", o.recipe.precision, "fp32, tf32 or bf16")
-      ->check(CLI::IsMember({"fp32", "tf32", "bf16"}));
+  verb.add_option("--optimizer", o.recipe.optimizer, "sgd, momentum, adam; captured: as the network file says")
+      ->check(CLI::IsMember(kOptimizers));
+  verb.add_option("--precision", o.recipe.precision, "default: as PyTorch comes; fp32 (strict), tf32 or bf16")
+      ->check(CLI::IsMember(kPrecisions));
   verb.add_option("--autotune", o.autotune, "on: let the framework time its kernels and keep the fastest")
       ->check(CLI::IsMember({"on", "off"}));
   verb.add_option("--threads", o.recipe.threads, "CPU threads")->check(CLI::Range(1, 4096));

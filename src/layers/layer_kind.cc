@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/digest.h"
 #include "base/error.h"
 
 namespace ampere {
@@ -116,7 +117,16 @@ std::string shape_word(const LayerKind& kind) {
   return text;
 }
 
+// A readable label, and what tells the calls of two such kinds apart.
+std::string word_of_calls(const LayerKind& kind) {
+  const Node& node = kind.ops[0];
+  std::string host;
+  for (const std::int64_t count : node.list("host")) host += "/" + std::to_string(count);
+  return node.word("label") + "#" + hex_digest(node.word("calls") + host) + "b" + std::to_string(kind.batch);
+}
+
 std::string word_of_ops(const LayerKind& kind, std::size_t count) {
+  if (kind.ops[0].op == Op::kCalls) return word_of_calls(kind);
   std::string text;
   for (std::size_t i = 0; i < count; ++i) {
     std::string one = op_word(kind, i);

@@ -143,8 +143,19 @@ class Parser {
     // A reshape of the input that moves nothing is not a layer.
     if (layer.cost.flops() == 0 && layer.cost.bytes() == 0) return std::nullopt;
     layer.kind.batch = batch_;
-    open_channels(layer, group);
+    if (nodes[first].op == Op::kCalls)
+      fix_everything(layer);
+    else
+      open_channels(layer, group);
     return layer;
+  }
+
+  // Captured calls say themselves what is computed, gradients and loss included.
+  static void fix_everything(Layer& layer) {
+    layer.role = LayerRole::kHidden;
+    layer.channels = layer.kind.fixed = {1, 1};
+    layer.kind.surface = Surface::kPoint;
+    layer.kind.inputs = {InputShape{{1}, DType::kFloat, 0}};
   }
 
   // Takes the channel numbers out of the kind and into layer.channels.

@@ -19,8 +19,8 @@ Recipe recipe_from_json(const Json& json) {
   Recipe recipe;
   recipe.optimizer = r.text("optimizer", recipe.optimizer);
   recipe.precision = r.text("precision", recipe.precision);
-  r.require_one_of("optimizer", recipe.optimizer, {"sgd", "momentum", "adam"});
-  r.require_one_of("precision", recipe.precision, {"fp32", "tf32", "bf16"});
+  r.require_one_of("optimizer", recipe.optimizer, kOptimizers);
+  r.require_one_of("precision", recipe.precision, kPrecisions);
   recipe.autotune = r.boolean("autotune", recipe.autotune);
   recipe.deterministic = r.boolean("deterministic", recipe.deterministic);
   recipe.threads = static_cast<int>(r.integer_between("threads", recipe.threads, 1, 4096));

@@ -136,6 +136,20 @@ std::vector<OpSpec> make_table() {
        1,
        {width("out_channels"), required_list("kernel", 1), list("stride", {1}, 1), list("padding", {0}, 0),
         list("output_padding", {0}, 0), integer("groups", 1, 1), flag("bias", true)}},
+      // A part of a captured training step: "calls" is the text of a JSON object that holds every aten call
+      // of its forward and backward passes (docs/capture.md). Layers of this op have nothing that varies.
+      {Op::kCalls,
+       "calls",
+       C::kWeighted,
+       1,
+       1,
+       {{"calls", true, std::string(), 0, 0},
+        word("label", "calls"),
+        integer("batch", 0, 0),
+        integer("flops", 0, 0, INT64_MAX),
+        integer("bytes", 0, 0, INT64_MAX),
+        integer("parameters", 0, 0, INT64_MAX),
+        list("host", {}, 0)}},
   };
 }
 

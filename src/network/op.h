@@ -57,6 +57,7 @@ enum class Op {
   kLogSoftmax,
   kUpsample,
   kConvTranspose2d,
+  kCalls,
 };
 
 using AttrValue = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;

@@ -278,6 +278,16 @@ Tensor flatten(const Node& node, const Tensor& in) {
   return out;
 }
 
+// What the calls read and put out is their own business; here only the batch they were made with counts.
+Tensor calls(const Node& node, std::int64_t batch) {
+  const std::int64_t captured = node.integer("batch");
+  if (captured > 0 && captured != batch) {
+    throw bad_input(describe(node) + ": was captured with batch " + std::to_string(captured) +
+                    " and holds for no other, such as " + std::to_string(batch));
+  }
+  return {{batch, 1}, DType::kFloat};
+}
+
 Tensor infer(const Node& node, const std::vector<const Tensor*>& in, std::int64_t batch) {
   switch (node.op) {
     case Op::kInput:
@@ -329,6 +339,8 @@ Tensor infer(const Node& node, const std::vector<const Tensor*>& in, std::int64_
       return upsample(node, *in[0]);
     case Op::kConvTranspose2d:
       return conv_transpose(node, *in[0]);
+    case Op::kCalls:
+      return calls(node, batch);
     default:
       return same(node, *in[0]);
   }

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/digest.h"
 #include "report/assets.h"
 #include "report/drawable.h"
 #include "report/report.h"

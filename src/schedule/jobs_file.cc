@@ -100,8 +100,8 @@ Recipe read_recipe(const JsonReader& r) {
   Recipe recipe;
   recipe.optimizer = r.text("optimizer", recipe.optimizer);
   recipe.precision = r.text("precision", recipe.precision);
-  require_word(recipe.optimizer, {"sgd", "momentum", "adam"}, r.where() + ": optimizer");
-  require_word(recipe.precision, {"fp32", "tf32", "bf16"}, r.where() + ": precision");
+  require_word(recipe.optimizer, kOptimizers, r.where() + ": optimizer");
+  require_word(recipe.precision, kPrecisions, r.where() + ": precision");
   recipe.autotune = r.boolean("autotune", recipe.autotune);
   recipe.deterministic = r.boolean("deterministic", recipe.deterministic);
   const std::int64_t threads = r.integer("threads", recipe.threads);

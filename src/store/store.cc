@@ -4,6 +4,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "layers/kind_json.h"
 #include "store/migrate.h"

@@ -62,7 +62,4 @@ std::string family_of(const Network& network, std::int64_t batch);
 Json details_to_json(const StoredSurface& surface);
 void read_details(const Json& json, const std::string& where, StoredSurface& surface);
 
-// 16 hex digits that depend on nothing but the text (FNV-1a).
-std::string hex_digest(const std::string& text);
-
 }  // namespace ampere

@@ -45,7 +45,7 @@ void apply_recipe(const Recipe& recipe, const Device& device) {
   context.setDeterministicCuDNN(recipe.deterministic);
   context.setBenchmarkCuDNN(recipe.autotune);
   context.setAllowTF32CuBLAS(recipe.precision == "tf32");
-  context.setAllowTF32CuDNN(recipe.precision == "tf32");
+  context.setAllowTF32CuDNN(recipe.precision == "tf32" || recipe.precision == "default");
   torch::manual_seed(static_cast<std::uint64_t>(recipe.seed));
 }
 
