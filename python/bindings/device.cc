@@ -3,15 +3,13 @@
 namespace ampere::python {
 namespace {
 
-// Made where it stays: threads wait at its address.
-std::unique_ptr<SharedDevice> open(const Path& store, const std::string& worker, const std::string& meter) {
-  return unlocked([&] {
-    return std::make_unique<SharedDevice>(Device::open({store.string(), worker, meter}));
-  });
+// Made where it stays, because threads wait at its address; Python owns it.
+SharedDevice* open(const Path& store, const std::string& worker, const std::string& meter) {
+  return unlocked([&] { return new SharedDevice(Device::open({store.string(), worker, meter})); });
 }
 
-std::unique_ptr<SharedDevice> stored(const Path& store, const std::string& id) {
-  return unlocked([&] { return std::make_unique<SharedDevice>(Device::stored(store.string(), id)); });
+SharedDevice* stored(const Path& store, const std::string& id) {
+  return unlocked([&] { return new SharedDevice(Device::stored(store.string(), id)); });
 }
 
 // A getter of Device as one of SharedDevice.
@@ -27,12 +25,12 @@ void bind_device(nb::module_& m) {
   nb::class_<SharedDevice>(
       m, "Device", "A device that networks are trained on, and what was measured there. Threads take turns.")
       .def_static(
-          "open", &open, "store"_a = Path(), "worker"_a = "", "meter"_a = "",
+          "open", &open, "store"_a = "", "worker"_a = "", "meter"_a = "",
           "Starts the worker, which ends with the device; can measure. Empty: $AMPERE_STORE, else "
           "profiles.db "
           "under the XDG data directory; $AMPERE_WORKER, else ampere-worker; the worker's default meter.")
       .def_static(
-          "stored", &stored, "store"_a = Path(), "id"_a = "",
+          "stored", &stored, "store"_a = "", "id"_a = "",
           "From a store alone; can estimate, not measure. `id` is that of a device in it, or how it starts; "
           "empty: the one used last.")
       .def_prop_ro("name", &get<&Device::name>, "\"NVIDIA H200\"")
@@ -64,7 +62,7 @@ void bind_device(nb::module_& m) {
   m.def(
       "stored_devices",
       [](const Path& store) { return unlocked([&] { return stored_devices(store.string()); }); },
-      "store"_a = Path(), "The devices of a store, the one used last first.");
+      "store"_a = "", "The devices of a store, the one used last first.");
 }
 
 }  // namespace ampere::python

@@ -90,7 +90,7 @@ void bind_plan(nb::module_& m) {
         const JobsFileOptions options{store.string(), worker, options_of(risk, jointly, solver, seed)};
         return unlocked([&] { return schedule_jobs_file(path.string(), options); });
       },
-      "path"_a, nb::kw_only(), "store"_a = Path(), "worker"_a = "", "risk"_a = 0.05, "jointly"_a = false,
+      "path"_a, nb::kw_only(), "store"_a = "", "worker"_a = "", "risk"_a = 0.05, "jointly"_a = false,
       "solver"_a = "auto", "seed"_a = 1, "What a jobs file asks for.");
 }
 

@@ -37,7 +37,7 @@ void bind_report(nb::module_& m) {
   m.def(
       "report", &run, "path"_a, "device"_a = nb::none(), nb::kw_only(), "title"_a = PageOptions().title,
       "models"_a = std::vector<Model>(), "batch"_a = 1, "recipe"_a = nb::none(), "method"_a = "split",
-      "results"_a = std::vector<Path>(), "figures"_a = Path(), "figure_width"_a = PageOptions().figure_width,
+      "results"_a = std::vector<Path>(), "figures"_a = "", "figure_width"_a = PageOptions().figure_width,
       "on_step"_a = nb::none(),
       "Writes one HTML page of a device and of results, or of results alone. `models`: networks to estimate. "
       "`results`: files, or folders of files, that the program's verbs wrote with --json. `figures`: folder "
