@@ -37,10 +37,12 @@ void bind_results(nb::module_& m) {
       .def(
           "__rmul__", [](const Interval& i, double factor) { return i * factor; }, nb::is_operator())
       .def("__float__", [](const Interval& i) { return i.value; })
-      .def("__eq__",
-           [](const Interval& a, const Interval& b) {
-             return a.value == b.value && a.low == b.low && a.high == b.high;
-           })
+      .def(
+          "__eq__",
+          [](const Interval& a, const Interval& b) {
+            return a.value == b.value && a.low == b.low && a.high == b.high;
+          },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Interval& i) { return nb::hash(nb::make_tuple(i.value, i.low, i.high)); })
       .def("__repr__", &text);
 

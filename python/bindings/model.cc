@@ -15,9 +15,11 @@ Model load(const Path& model, std::vector<std::string> inputs, std::int64_t batc
 void bind_parts(nb::module_& m) {
   nb::class_<Channels>(m, "Channels",
                        "How many channels (features of linear layers) a layer reads and puts out.")
-      .def_ro("in_", &Channels::in)
-      .def_ro("out", &Channels::out)
-      .def("__eq__", [](const Channels& a, const Channels& b) { return a == b; })
+      .def_ro("in_channels", &Channels::in)
+      .def_ro("out_channels", &Channels::out)
+      .def(
+          "__eq__", [](const Channels& a, const Channels& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Channels& c) { return nb::hash(nb::make_tuple(c.in, c.out)); })
       .def("__repr__", [](const Channels& c) {
         return "Channels(" + std::to_string(c.in) + ", " + std::to_string(c.out) + ")";

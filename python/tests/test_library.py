@@ -63,7 +63,7 @@ def test_models(tmp_path):
     layers = model.layers(8)
     assert sum(layer.flops for layer in layers) == pytest.approx(model.flops(8))
     assert sum(layer.parameters for layer in layers) == model.parameters
-    assert layers[0].role == "input" and (layers[0].channels.in_, layers[0].channels.out) == (1, 4)
+    assert layers[0].role == "input" and (layers[0].channels.in_channels, layers[0].channels.out_channels) == (1, 4)
     model.save(tmp_path / "net.json")
     assert ampere.Model.load(tmp_path / "net.json").to_json() == model.to_json()
     assert ampere.Model.from_json(model.to_json()).to_json() == model.to_json()
