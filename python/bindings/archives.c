@@ -1,7 +1,7 @@
 /* What Debian's archives of COIN-OR, LAPACK and bzip2 look for, inside the extension.
 
-   They are compiled for programs, not for shared objects, and reach the standard streams by an address that must lie
-   nearby; so the extension has variables of these names, which are the C library's streams. */
+   They are compiled for programs, not for shared objects, and reach the standard streams by an address that
+   must lie nearby; so the extension has variables of these names, which are the C library's streams. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
