@@ -2,6 +2,8 @@
 #include <ampere/ampere.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -239,6 +241,51 @@ TEST_F(Library, DevicesAreIndependent) {
   };
   auto other = std::async(std::launch::async, ask);
   EXPECT_EQ(ask(), other.get());
+}
+
+TEST_F(Library, ReadsMeters) {
+  bool listed = false;
+  for (const MeterDescription& m : meters()) {
+    if (m.name == "cpu-model") listed = m.available && m.modelled && m.scope == "process";
+    EXPECT_EQ(m.available, m.why.empty()) << m.name;
+  }
+  EXPECT_TRUE(listed);
+  EnergyMeter meter = EnergyMeter::open("cpu-model");
+  EXPECT_EQ(meter.description().name, "cpu-model");
+  EXPECT_FALSE(meter.behaviour());
+  const EnergyReading before = meter.read();
+  EXPECT_TRUE(meter.watch().moves);  // watching takes CPU time
+  EXPECT_TRUE(meter.behaviour());
+  const EnergyReading after = meter.read_at_tick();
+  EXPECT_GT(after.energy_j, before.energy_j);
+  EXPECT_GT(after.at_s, before.at_s);
+  EXPECT_FALSE(meter.power_w());
+  EXPECT_EQ(kind_of([&] { (void)meter.mean_power_w(0); }), ErrorKind::kBadInput);
+  EXPECT_EQ(kind_of([] { EnergyMeter::open("thumb"); }), ErrorKind::kBadInput);
+}
+
+// A counter that moves every tenth reading, until it stands still.
+TEST_F(Library, FindsTicksOfSlowMeters) {
+  std::ofstream log(path("meter.jsonl"));
+  log << R"({"meter":"slow","scope":"gpu"})"
+      << "\n";
+  for (int i = 0; i < 400; ++i)
+    log << "{\"at_s\":" << 1 + 0.001 * i << ",\"energy_j\":" << std::min(i / 10, 12) << "}\n";
+  log.close();
+  EnergyMeter meter = EnergyMeter::open("replay:" + path("meter.jsonl"));
+  EXPECT_EQ(meter.description().name, "slow");
+  const EnergyReading first = meter.read_at_tick();
+  EXPECT_NEAR(meter.behaviour()->tick_s, 0.01, 1e-6);
+  EXPECT_EQ(meter.behaviour()->resolution_j, 1);
+  EXPECT_FALSE(meter.behaviour()->continuous);
+  EXPECT_NEAR(std::remainder(first.at_s - 0.9995, 0.01), 0, 1e-9);  // between the two readings around it
+  const EnergyReading second = meter.read_at_tick();
+  EXPECT_EQ(second.energy_j - first.energy_j, 1);
+  EXPECT_NEAR(second.at_s - first.at_s, 0.01, 1e-9);
+  EXPECT_EQ(kind_of([&] {
+              for (int i = 0; i < 20; ++i) meter.read_at_tick();
+            }),
+            ErrorKind::kNoMeter);
 }
 
 }  // namespace

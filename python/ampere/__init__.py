@@ -1,0 +1,119 @@
+"""How many joules will it take to train this network on this device?
+
+Everything is looked up when it is first used, so that importing this package imports neither PyTorch nor anything else
+that is large.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._core import (  # what errors are called must be known where they are caught
+    BadInputError,
+    Error,
+    FailedError,
+    ForwardFailedError,
+    NoMeterError,
+    NotProfiledError,
+    OutOfMemoryError,
+    OverBudgetError,
+    UnstableError,
+    WorkerError,
+    version,
+)
+
+if TYPE_CHECKING:
+    from ._core import (
+        Device,
+        Estimate,
+        Interval,
+        Meter,
+        Model,
+        Recipe,
+        Step,
+        TrainingSetup,
+        estimate,
+        iterations_of,
+        known_models,
+        meters,
+        profile,
+        prune,
+        report,
+        schedule,
+        schedule_jobs_file,
+        stored_devices,
+    )
+    from .monitor import Monitor, Window
+
+__version__ = version()
+
+# Which module a name comes from.
+_LAZY = {
+    "Device": "_core",
+    "Estimate": "_core",
+    "Interval": "_core",
+    "Meter": "_core",
+    "Model": "_core",
+    "Monitor": "monitor",
+    "Recipe": "_core",
+    "Step": "_core",
+    "TrainingSetup": "_core",
+    "Window": "monitor",
+    "estimate": "_core",
+    "iterations_of": "_core",
+    "known_models": "_core",
+    "meters": "_core",
+    "profile": "_core",
+    "prune": "_core",
+    "report": "_core",
+    "schedule": "_core",
+    "schedule_jobs_file": "_core",
+    "stored_devices": "_core",
+}
+
+__all__ = [
+    "BadInputError",
+    "Error",
+    "FailedError",
+    "ForwardFailedError",
+    "NoMeterError",
+    "NotProfiledError",
+    "OutOfMemoryError",
+    "OverBudgetError",
+    "UnstableError",
+    "WorkerError",
+    "version",
+    "Device",
+    "Estimate",
+    "Interval",
+    "Meter",
+    "Model",
+    "Monitor",
+    "Recipe",
+    "Step",
+    "TrainingSetup",
+    "Window",
+    "estimate",
+    "iterations_of",
+    "known_models",
+    "meters",
+    "profile",
+    "prune",
+    "report",
+    "schedule",
+    "schedule_jobs_file",
+    "stored_devices",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = value  # found at once from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,89 @@
+#include "ampere/profile.h"
+
+#include "device.h"
+#include "progress.h"
+
+namespace ampere::python {
+namespace {
+
+ProfilingSummary run(SharedDevice& device, const Model& model, std::int64_t batch,
+                     const std::optional<Recipe>& recipe, std::vector<std::string> methods, double target,
+                     bool exact, int points_1d, int points_2d, int energy_points_1d, int energy_points_2d,
+                     double target_deviation, std::string guide, int whole_networks, double budget_s,
+                     double target_error, const StepCallback& on_step) {
+  const ProfilingOptions options{.points_1d = points_1d,
+                                 .points_2d = points_2d,
+                                 .energy_points_1d = energy_points_1d,
+                                 .energy_points_2d = energy_points_2d,
+                                 .target_deviation = target_deviation,
+                                 .guide = std::move(guide),
+                                 .whole_networks = whole_networks,
+                                 .budget_s = budget_s,
+                                 .target_error = target_error,
+                                 .methods = std::move(methods),
+                                 .target = target,
+                                 .exact = exact};
+  const TrainingSetup setup = setup_of(batch, recipe);
+  const OnStep steps = on_step_of(on_step);
+  return device.use([&](Device& d) { return profile(d, model, setup, options, steps); });
+}
+
+void bind_summaries(nb::module_& m) {
+  nb::class_<SurfaceSummary>(m, "SurfaceSummary", "What was measured of one kind of layer.")
+      .def_ro("key", &SurfaceSummary::key, "names the kind of layer")
+      .def_ro("measured", &SurfaceSummary::measured, "points, in this run")
+      .def_ro("reused", &SurfaceSummary::reused, "found in the store")
+      .def_ro("refused", &SurfaceSummary::refused, "did not fit the device's memory, or killed the worker")
+      .def_prop_ro(
+          "why", [](const SurfaceSummary& s) { return to_word(s.why); },
+          "why it needs no further points: \"point limit\", \"certain\", \"nothing left\"")
+      .def_ro("deviation", &SurfaceSummary::deviation, "largest standard deviation over mean that is left");
+  nb::class_<ProfileSummary>(m, "ProfileSummary")
+      .def_ro("surfaces", &ProfileSummary::surfaces)
+      .def_ro("measured", &ProfileSummary::measured)
+      .def_ro("reused", &ProfileSummary::reused)
+      .def_ro("unstable", &ProfileSummary::unstable, "points that never met the target error")
+      .def_ro("seconds", &ProfileSummary::seconds, "all in all")
+      .def_ro("fitting_seconds", &ProfileSummary::fitting_seconds);
+  nb::class_<MethodProfile>(m, "MethodProfile")
+      .def_ro("method", &MethodProfile::method)
+      .def_ro("summary", &MethodProfile::summary)
+      .def_ro("all_seconds", &MethodProfile::all_seconds, "with earlier runs, as the store remembers them")
+      .def_ro("all_fitting_seconds", &MethodProfile::all_fitting_seconds)
+      .def_ro("all_points", &MethodProfile::all_points);
+  nb::class_<Refinement>(m, "Refinement", "How near profiling came to its target.")
+      .def_ro("half_width", &Refinement::half_width, "of the 95% interval of the energy, over the energy")
+      .def_ro("reached", &Refinement::reached)
+      .def_ro("measured", &Refinement::measured, "layers, in this run")
+      .def_ro("seconds", &Refinement::seconds);
+  nb::class_<ProbeSummary>(m, "ProbeSummary", "Layers measured at a network's own channels.")
+      .def_ro("layers", &ProbeSummary::layers, "distinct layers of the network")
+      .def_ro("measured", &ProbeSummary::measured, "of them, now")
+      .def_ro("known", &ProbeSummary::known, "of them, measured before at these very channels")
+      .def_ro("seconds", &ProbeSummary::seconds);
+  nb::class_<ProfilingSummary>(m, "ProfilingSummary", "What a profiling run did and why it ended.")
+      .def_ro("methods", &ProfilingSummary::methods, "empty with `exact`")
+      .def_ro("refinement", &ProfilingSummary::refinement, "with `target`")
+      .def_ro("exact", &ProfilingSummary::exact, "with `exact`");
+}
+
+}  // namespace
+
+void bind_profile(nb::module_& m) {
+  bind_summaries(m);
+  const ProfilingOptions defaults;
+  m.def("profile", &run, "device"_a, "model"_a, "batch"_a = 1, "recipe"_a = nb::none(), nb::kw_only(),
+        "methods"_a = defaults.methods, "target"_a = defaults.target, "exact"_a = defaults.exact,
+        "points_1d"_a = defaults.points_1d, "points_2d"_a = defaults.points_2d,
+        "energy_points_1d"_a = defaults.energy_points_1d, "energy_points_2d"_a = defaults.energy_points_2d,
+        "target_deviation"_a = defaults.target_deviation, "guide"_a = defaults.guide,
+        "whole_networks"_a = defaults.whole_networks, "budget_s"_a = defaults.budget_s,
+        "target_error"_a = defaults.target_error, "on_step"_a = nb::none(),
+        "Measures what is not in the store yet, point by point; each is kept at once, so a run that was "
+        "stopped goes on "
+        "where it was. `target` 0.05: until the energy of this network is known to 5%. `exact`: only its own "
+        "layers, "
+        "once each. 0 of the others: what suits the device.");
+}
+
+}  // namespace ampere::python
