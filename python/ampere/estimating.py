@@ -25,10 +25,24 @@ PRECISIONS = {
 _open: dict[tuple[str, ...], _core.Device] = {}
 
 
-def estimate(model: Any, inputs: Any = None, *args: Any, loss: Callable[[Any], torch.Tensor] | None = None,
-             optimizer: Any = "sgd", precision: str = "default", device: Any = None, accumulate: int = 1,
-             clip: float | None = None, step: Callable[..., None] | None = None, mode: str = "eager", store: str = "",
-             worker: str = "", meter: str = "", on_step: Callable[[_core.Step], object] | None = None, **library: Any) -> Any:
+def estimate(
+    model: Any,
+    inputs: Any = None,
+    *args: Any,
+    loss: Callable[[Any], torch.Tensor] | None = None,
+    optimizer: Any = "sgd",
+    precision: str = "default",
+    device: Any = None,
+    accumulate: int = 1,
+    clip: float | None = None,
+    step: Callable[..., None] | None = None,
+    mode: str = "eager",
+    store: str = "",
+    worker: str = "",
+    meter: str = "",
+    on_step: Callable[[_core.Step], object] | None = None,
+    **library: Any,
+) -> Any:
     """Before anyone trains it: captures one step of the model without running it, measures each kind of part that it is
     made of on the device, half a second each, and adds them up. What is measured is kept, so the next network is quicker.
 
@@ -55,10 +69,18 @@ def estimate(model: Any, inputs: Any = None, *args: Any, loss: Callable[[Any], t
     captured = captured_network(model, inputs, loss, optimizer, precision, device, accumulate, clip, step)
     there = device if isinstance(device, _core.Device) else open_device(captured.device, store, worker, meter)
     network = _core.Model.from_json(json.dumps(captured.network))
-    found = _core.estimate(there, network, captured.step.batch, captured.recipe(), mode=mode,
-                           exact=there.can_measure, on_step=on_step)
-    return Prediction(captured.step.name, f"{there.name} ({there.meter})", captured.words, captured.step.batch * accumulate, found,
-                      captured.step.module_types, [*captured.notes(), *there.notes])
+    found = _core.estimate(
+        there, network, captured.step.batch, captured.recipe(), mode=mode, exact=there.can_measure, on_step=on_step
+    )
+    return Prediction(
+        captured.step.name,
+        f"{there.name} ({there.meter})",
+        captured.words,
+        captured.step.batch * accumulate,
+        found,
+        captured.step.module_types,
+        [*captured.notes(), *there.notes],
+    )
 
 
 class Captured:
@@ -71,17 +93,30 @@ class Captured:
 
         precision = self.precision if self.precision in ("fp32", "tf32") else "default"
         threads = torch.get_num_threads() if self.device == "cpu" else 1
-        return _core.Recipe(optimizer="captured", precision="default" if self.device == "cpu" else precision, threads=threads)
+        return _core.Recipe(
+            optimizer="captured", precision="default" if self.device == "cpu" else precision, threads=threads
+        )
 
     def notes(self) -> list[str]:
         said = list(dict.fromkeys(self.step.notes))
         if self.device != "cpu" and self.precision == "fp32":
-            said.append("strict float32 was asked for; as PyTorch comes it computes convolutions in TF32, which often takes half the energy")
+            said.append(
+                "strict float32 was asked for; as PyTorch comes it computes convolutions in TF32, which often takes half the energy"
+            )
         return said
 
 
-def captured_network(model: Any, inputs: Any, loss: Any, optimizer: Any, precision: str, device: Any, accumulate: int,
-                     clip: float | None, step: Any) -> Captured:
+def captured_network(
+    model: Any,
+    inputs: Any,
+    loss: Any,
+    optimizer: Any,
+    precision: str,
+    device: Any,
+    accumulate: int,
+    clip: float | None,
+    step: Any,
+) -> Captured:
     torch = require_torch()
     from .capture import Training, capture
     from .capture.parts import network_of
@@ -137,8 +172,10 @@ def require_torch() -> Any:
         raise ImportError("this needs PyTorch 2.4 or newer: pip install torch") from e
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if version < (2, 4):
-        raise ImportError(f"PyTorch {torch.__version__} is too old for capturing a step, which takes 2.4 or newer; the command "
-                          "line works with ONNX and TorchScript files of any version")
+        raise ImportError(
+            f"PyTorch {torch.__version__} is too old for capturing a step, which takes 2.4 or newer; the command "
+            "line works with ONNX and TorchScript files of any version"
+        )
     return torch
 
 

@@ -96,7 +96,11 @@ class Prediction:
 
     def energy_at(self, time_s: float) -> float:
         """The energy of a step that takes this long: a device that waits for its host draws what it draws when idle."""
-        return self.device_energy_j + self.estimate.idle_power_w * max(0.0, time_s - self.device_time_s) if self.two_clocks else self.energy_j
+        return (
+            self.device_energy_j + self.estimate.idle_power_w * max(0.0, time_s - self.device_time_s)
+            if self.two_clocks
+            else self.energy_j
+        )
 
     def job(self, samples: int, epochs: int = 1) -> Job:
         """`samples` are those of one epoch."""
@@ -119,31 +123,61 @@ class Prediction:
                 energies[key] = energies.get(key, 0.0) + layer.energy_j.value
                 times[key] = times.get(key, 0.0) + layer.time_s.value
         total = sum(layer.energy_j.value for layer in self.estimate.layers) or 1.0
-        return [ModuleCost(name, self.module_types.get(name, ""), energy, times[name], energy / total)
-                for name, energy in energies.items() if depth is None or name.count(".") < depth]
+        return [
+            ModuleCost(name, self.module_types.get(name, ""), energy, times[name], energy / total)
+            for name, energy in energies.items()
+            if depth is None or name.count(".") < depth
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         low, high = self.interval()
         time_low, time_high = self.time_interval()
         return {
-            "schema_version": 1, "network": self.network, "device": self.device, "recipe": self.recipe, "batch": self.batch,
-            "energy_j": self.energy_j, "energy_low_j": low, "energy_high_j": high,
-            "time_s": self.time_s, "time_low_s": time_low, "time_high_s": time_high,
-            "device_energy_j": self.device_energy_j, "device_time_s": self.device_time_s, "host_time_s": self.host_time_s,
-            "idle_power_w": self.estimate.idle_power_w, "regime": self.regime, "modelled": self.modelled, "notes": self.notes,
-            "modules": [vars(module) for module in self.by_module()]}
+            "schema_version": 1,
+            "network": self.network,
+            "device": self.device,
+            "recipe": self.recipe,
+            "batch": self.batch,
+            "energy_j": self.energy_j,
+            "energy_low_j": low,
+            "energy_high_j": high,
+            "time_s": self.time_s,
+            "time_low_s": time_low,
+            "time_high_s": time_high,
+            "device_energy_j": self.device_energy_j,
+            "device_time_s": self.device_time_s,
+            "host_time_s": self.host_time_s,
+            "idle_power_w": self.estimate.idle_power_w,
+            "regime": self.regime,
+            "modelled": self.modelled,
+            "notes": self.notes,
+            "modules": [vars(module) for module in self.by_module()],
+        }
 
     # --- for people ------------------------------------------------------------------------------------------------
 
     def rows(self) -> list[tuple[str, str]]:
         low, high = self.interval()
-        rows = [("energy of a step", f"{quantity(self.energy_j, 'J')}  ({quantity(low, 'J')} to {quantity(high, 'J')})"
-                 + (", modelled" if self.modelled else "")),
-                ("time of a step", quantity(self.time_s, "s"))]
+        rows = [
+            (
+                "energy of a step",
+                f"{quantity(self.energy_j, 'J')}  ({quantity(low, 'J')} to {quantity(high, 'J')})"
+                + (", modelled" if self.modelled else ""),
+            ),
+            ("time of a step", quantity(self.time_s, "s")),
+        ]
         if self.two_clocks:
-            rows += [("the device is busy", f"{quantity(self.device_time_s, 's')}, {quantity(self.device_energy_j, 'J')}"),
-                     ("the host issues it in", quantity(self.host_time_s, "s")), ("so it is", self.regime)]
-        return [("network", f"{self.network}, batch {self.batch}"), ("on", self.device), ("trained with", self.recipe), *rows]
+            rows += [
+                ("the device is busy", f"{quantity(self.device_time_s, 's')}, {quantity(self.device_energy_j, 'J')}"),
+                ("the host issues it in", quantity(self.host_time_s, "s")),
+                ("so it is", self.regime),
+            ]
+        return [
+            ("network", f"{self.network}, batch {self.batch}"),
+            ("on", self.device),
+            ("trained with", self.recipe),
+            *rows,
+        ]
 
     def __str__(self) -> str:
         rows = self.rows()
@@ -152,16 +186,21 @@ class Prediction:
         modules = sorted(self.by_module(depth=1), key=lambda m: -m.energy_j)[:6]
         if modules:
             widest = max(len(m.name) for m in modules)
-            lines += ["", "where it goes"] + [f"  {m.name:<{widest}}  {m.share:6.1%}  {quantity(m.energy_j, 'J')}" for m in modules]
+            lines += ["", "where it goes"] + [
+                f"  {m.name:<{widest}}  {m.share:6.1%}  {quantity(m.energy_j, 'J')}" for m in modules
+            ]
         return "\n".join(lines + [f"note: {note}" for note in self.notes])
 
     def _repr_html_(self) -> str:
-        cells = "".join(f"<tr><th style='text-align:left'>{html.escape(n)}</th><td style='text-align:left'>{html.escape(v)}</td></tr>"
-                        for n, v in self.rows())
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(n)}</th><td style='text-align:left'>{html.escape(v)}</td></tr>"
+            for n, v in self.rows()
+        )
         bars = "".join(
             f"<tr><td style='text-align:left'>{html.escape(m.name)}</td><td style='text-align:left'><div style='background:#4477aa;"
             f"height:0.8em;width:{max(1, round(240 * m.share))}px;display:inline-block'></div> {m.share:.1%}</td></tr>"
-            for m in sorted(self.by_module(depth=1), key=lambda m: -m.energy_j)[:10])
+            for m in sorted(self.by_module(depth=1), key=lambda m: -m.energy_j)[:10]
+        )
         notes = "".join(f"<p><em>{html.escape(note)}</em></p>" for note in self.notes)
         return f"<table>{cells}</table><table>{bars}</table>{notes}"
 

@@ -146,4 +146,11 @@ std::vector<std::vector<int>> Network::consumers() const {
   return readers;
 }
 
+std::optional<std::int64_t> captured_batch(const Network& network) {
+  for (const Node& node : network.nodes()) {
+    if (node.op == Op::kCalls && node.integer("batch") > 0) return node.integer("batch");
+  }
+  return std::nullopt;
+}
+
 }  // namespace ampere

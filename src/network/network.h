@@ -1,6 +1,7 @@
 // A neural network as a graph of ops with hyperparameters. Shapes are inferred (shape.h), never stored.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -51,6 +52,9 @@ class Network {
   std::unordered_set<std::string> names_;
   std::vector<int> outputs_;
 };
+
+// The batch that a network's captured calls were made with; absent: it has none, and any batch will do.
+std::optional<std::int64_t> captured_batch(const Network& network);
 
 // "node \"conv2\" (conv2d)", for error messages.
 std::string describe(const Node& node);

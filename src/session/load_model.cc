@@ -32,7 +32,7 @@ LoadedModel from_import(Imported imported) {
 LoadedModel from_network_file(const std::string& path) {
   Network network = read_network_file(path);
   try {
-    infer_shapes(network, 1);  // told with the name of the file
+    infer_shapes(network, captured_batch(network).value_or(1));  // told with the name of the file
   } catch (const Error& e) {
     throw Error(e.kind(), path + ": " + e.what());
   }

@@ -41,8 +41,9 @@ Model Model::load(const std::string& model, const LoadOptions& options) {
 
 Model Model::from_json(const std::string& json) {
   Network network = network_from_json(parse_json(json, "network"), "network");
-  infer_shapes(network, 1);
-  return ModelAccess::make({std::move(network), std::nullopt, {}, {}, 0});
+  const std::optional<std::int64_t> captured = captured_batch(network);
+  infer_shapes(network, captured.value_or(1));
+  return ModelAccess::make({std::move(network), std::nullopt, {}, {}, 0}, captured);
 }
 
 const std::string& Model::name() const { return impl_->loaded.network.name(); }

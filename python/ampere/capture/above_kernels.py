@@ -34,9 +34,17 @@ class AboveKernels(TorchFunctionMode):
             return self.recurrent(RECURRENT[func], args)
         return func(*args, **kwargs)
 
-    def attention(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None = None,
-                  dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
-                  enable_gqa: bool = False) -> torch.Tensor:
+    def attention(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attn_mask: torch.Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> torch.Tensor:
         cast = autocast_dtype(query)
         dtype = cast or query.dtype
 
@@ -55,8 +63,19 @@ class AboveKernels(TorchFunctionMode):
             return tensor.new_empty((batch, length, heads, width)).transpose(1, 2)
 
         kwargs = {"scale": scale} | ({"enable_gqa": True} if enable_gqa else {})
-        return Recorded.apply(self.recorder, "aten::scaled_dot_product_attention", cast, (dropout_p, is_causal), kwargs,
-                              lambda: (result(),), gradient, query, key, value, attn_mask)[0]
+        return Recorded.apply(
+            self.recorder,
+            "aten::scaled_dot_product_attention",
+            cast,
+            (dropout_p, is_causal),
+            kwargs,
+            lambda: (result(),),
+            gradient,
+            query,
+            key,
+            value,
+            attn_mask,
+        )[0]
 
     def recurrent(self, name: str, args: Any) -> tuple[torch.Tensor, ...]:
         x, hidden, weights, *rest = args  # rest: biases, layers, dropout, train, bidirectional, batch_first
@@ -68,23 +87,48 @@ class AboveKernels(TorchFunctionMode):
             # The kernels work on (length, batch, features), whatever the caller's order is.
             length, batch = (x.shape[1], x.shape[0]) if batch_first else (x.shape[0], x.shape[1])
             out = x.new_empty((length, batch, states[0].shape[-1] * (2 if bidirectional else 1)), dtype=cast or x.dtype)
-            return (out.transpose(0, 1) if batch_first else out,
-                    *(torch.empty_like(state, dtype=cast or state.dtype) for state in states))
+            return (
+                out.transpose(0, 1) if batch_first else out,
+                *(torch.empty_like(state, dtype=cast or state.dtype) for state in states),
+            )
 
-        return tuple(Recorded.apply(self.recorder, f"aten::{name}", cast, tuple(rest), {"states": len(states)}, results,
-                                    torch.empty_like, x, *states, *weights))
+        return tuple(
+            Recorded.apply(
+                self.recorder,
+                f"aten::{name}",
+                cast,
+                tuple(rest),
+                {"states": len(states)},
+                results,
+                torch.empty_like,
+                x,
+                *states,
+                *weights,
+            )
+        )
 
 
 class Recorded(torch.autograd.Function):
     """One call and its gradient, whatever they run."""
 
     @staticmethod
-    def forward(ctx: Any, recorder: Recorder, op: str, cast: torch.dtype | None, rest: tuple[Any, ...], kwargs: dict[str, Any],
-                results: Any, gradient: Any, *tensors: Any) -> Any:
+    def forward(
+        ctx: Any,
+        recorder: Recorder,
+        op: str,
+        cast: torch.dtype | None,
+        rest: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        results: Any,
+        gradient: Any,
+        *tensors: Any,
+    ) -> Any:
         with recorder.pause():
             outputs = results()
         args = [encode(t, recorder.number) for t in tensors] + [encode(r, recorder.number) for r in rest]
-        index = recorder.add(op, "default", args, kwargs, outputs, autocast=str(cast).removeprefix("torch.") if cast else None)
+        index = recorder.add(
+            op, "default", args, kwargs, outputs, autocast=str(cast).removeprefix("torch.") if cast else None
+        )
         ctx.recorder, ctx.index, ctx.op, ctx.gradient = recorder, index, op, gradient
         ctx.like = tensors  # only sizes and strides are needed: nothing is saved for its values
         return outputs
@@ -94,7 +138,9 @@ class Recorded(torch.autograd.Function):
         recorder = ctx.recorder
         wanted = ctx.needs_input_grad[7:]
         with recorder.pause():
-            results = [ctx.gradient(t) if want and isinstance(t, torch.Tensor) else None for t, want in zip(ctx.like, wanted)]
+            results = [
+                ctx.gradient(t) if want and isinstance(t, torch.Tensor) else None for t, want in zip(ctx.like, wanted)
+            ]
         args = [encode(g, recorder.number) for g in gradients]
         recorder.add(ctx.op, "default", args, {}, results, backward_of=ctx.index)
         return (None,) * 7 + tuple(results)

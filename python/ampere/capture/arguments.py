@@ -51,7 +51,7 @@ def decode(value: Json, tensor: Callable[[int], Any], device: torch.device) -> A
         return value
     if len(value) != 1:
         raise ValueError(f"an argument with {len(value)} keys")
-    (key, inner), = value.items()
+    ((key, inner),) = value.items()
     if key == "t":
         return tensor(inner)
     if key == "float":

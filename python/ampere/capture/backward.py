@@ -24,8 +24,11 @@ ACCUMULATE = 1 << 63
 def walked(recorder: Recorder) -> Iterator[None]:
     def backward(tensors: Any, grad_tensors: Any = None, *args: Any, **kwargs: Any) -> None:
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
-        given = [None] * len(roots) if grad_tensors is None else (
-            [grad_tensors] if isinstance(grad_tensors, torch.Tensor) else list(grad_tensors))
+        given = (
+            [None] * len(roots)
+            if grad_tensors is None
+            else ([grad_tensors] if isinstance(grad_tensors, torch.Tensor) else list(grad_tensors))
+        )
         with torch.no_grad():
             walk(roots, [torch.ones_like(r) if g is None else g for r, g in zip(roots, given)], recorder)
 
@@ -33,14 +36,17 @@ def walked(recorder: Recorder) -> Iterator[None]:
         backward(self, gradient)
 
     # Checkpointing keeps what it computed again for as long as one backward pass has the same number.
-    with mock.patch.object(torch.autograd, "backward", backward), mock.patch.object(torch.Tensor, "backward", of_tensor), \
-            mock.patch.object(torch._C, "_current_graph_task_id", lambda: 1):
+    with (
+        mock.patch.object(torch.autograd, "backward", backward),
+        mock.patch.object(torch.Tensor, "backward", of_tensor),
+        mock.patch.object(torch._C, "_current_graph_task_id", lambda: 1),
+    ):
         yield
 
 
 def walk(roots: list[torch.Tensor], gradients: list[torch.Tensor], recorder: Recorder) -> None:
     readers: dict[Any, int] = {}  # node -> how many gradients are still to come
-    queue = [r.grad_fn for r in roots]
+    queue: list[Any] = [r.grad_fn for r in roots if r.grad_fn is not None]
     seen = set(queue)
     while queue:
         for following, _ in queue.pop().next_functions:

@@ -8,7 +8,11 @@ from contextlib import ExitStack, nullcontext
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, UnsupportedFakeTensorException
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+)
 from torch.utils._pytree import tree_flatten, tree_map_only
 
 from .above_kernels import AboveKernels
@@ -29,9 +33,17 @@ class CaptureError(Exception):
 class Training:
     """What a user's loop does in one step. `run` may be replaced by a function of the user's own."""
 
-    def __init__(self, model: torch.nn.Module, inputs: Any, loss: Loss | None = None, optimizer: Any = "sgd",
-                 precision: str = "default", accumulate: int = 1, clip: float | None = None,
-                 run: Callable[[torch.nn.Module, torch.optim.Optimizer], None] | None = None):
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        inputs: Any,
+        loss: Loss | None = None,
+        optimizer: Any = "sgd",
+        precision: str = "default",
+        accumulate: int = 1,
+        clip: float | None = None,
+        run: Callable[[torch.nn.Module, torch.optim.Optimizer], None] | None = None,
+    ):
         self.model = model
         self.args, self.kwargs = split_inputs(inputs)
         self.loss = loss
@@ -58,10 +70,14 @@ class Training:
             "adamw": lambda p: torch.optim.AdamW(p, lr=1e-6),
         }
         if chosen not in makers:
-            raise CaptureError(f'unknown optimizer "{chosen}" (known: {", ".join(makers)}, an optimizer, or a function of the parameters)')
+            raise CaptureError(
+                f'unknown optimizer "{chosen}" (known: {", ".join(makers)}, an optimizer, or a function of the parameters)'
+            )
         return makers[chosen](trained)
 
-    def step(self, optimizer: torch.optim.Optimizer, scaler: Any, device: torch.device, move: Callable[[Any], Any]) -> None:
+    def step(
+        self, optimizer: torch.optim.Optimizer, scaler: Any, device: torch.device, move: Callable[[Any], Any]
+    ) -> None:
         if self.run is not None:
             self.run(self.model, optimizer)
             return
@@ -91,8 +107,14 @@ def capture(training: Training, device: str | torch.device = "cuda", name: str =
     target = torch.device("cuda:0") if target == torch.device("cuda") else target
     try:
         return capture_fake(training, target, name)
-    except (DataDependent, DataDependentOutputException, DynamicOutputShapeException, UnsupportedFakeTensorException,
-            NotImplementedError, GuardOnData) as why:
+    except (
+        DataDependent,
+        DataDependentOutputException,
+        DynamicOutputShapeException,
+        UnsupportedFakeTensorException,
+        NotImplementedError,
+        GuardOnData,
+    ) as why:
         step = capture_real(training, name)
         step.notes.append(f"captured from one real step on the CPU, because fake tensors do not do: {first_line(why)}")
         return step
@@ -138,15 +160,22 @@ def capture_real(training: Training, name: str) -> Step:
             moved = tensor.detach().to(device)
             recorder.introduce(moved, "input", moved)
             return moved
+
         return tree_map_only(torch.Tensor, there, value)
 
     run_step(real, recorder, optimizer, device, move, nullcontext())
     return step
 
 
-def run_step(training: Training, recorder: Recorder, optimizer: torch.optim.Optimizer, device: torch.device,
-             move: Callable[[Any], Any], backward: Any) -> None:
-    scaler = torch.amp.GradScaler(device.type, enabled=True) if training.precision == "fp16" else None
+def run_step(
+    training: Training,
+    recorder: Recorder,
+    optimizer: torch.optim.Optimizer,
+    device: torch.device,
+    move: Callable[[Any], Any],
+    backward: Any,
+) -> None:
+    scaler = torch.amp.grad_scaler.GradScaler(device.type, enabled=True) if training.precision == "fp16" else None
     was_training = [(m, m.training) for m in training.model.modules()]
     training.model.train()
     try:
@@ -171,7 +200,9 @@ def make_optimizer_state(optimizer: torch.optim.Optimizer, recorder: Recorder) -
 
 
 def new_step(training: Training, name: str, how: str) -> Step:
-    tensors = [t for t in tree_flatten((training.args, training.kwargs))[0] if isinstance(t, torch.Tensor) and t.dim() > 0]
+    tensors = [
+        t for t in tree_flatten((training.args, training.kwargs))[0] if isinstance(t, torch.Tensor) and t.dim() > 0
+    ]
     batch = int(tensors[0].shape[0]) if tensors else 1
     step = Step(name or type(training.model).__name__, batch, how=how)
     step.parameters = sum(p.numel() for p in training.model.parameters())
@@ -214,7 +245,9 @@ def scalar_loss(output: Any, loss: Loss | None) -> torch.Tensor:
     if isinstance(logits, (tuple, list)):
         logits = logits[0]
     if not isinstance(logits, torch.Tensor):
-        raise CaptureError(f"cannot make a loss of {type(output).__name__}; give loss=, a function of the model's output")
+        raise CaptureError(
+            f"cannot make a loss of {type(output).__name__}; give loss=, a function of the model's output"
+        )
     return logits.float().square().mean()
 
 

@@ -21,7 +21,9 @@ class Fakes:
     def __init__(self, device: torch.device):
         self.device = device
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
-        self.made: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # keeps the real one alive, so its id stays its own
+        self.made: dict[int, tuple[torch.Tensor, torch.Tensor]] = (
+            {}
+        )  # keeps the real one alive, so its id stays its own
         self.recorder: Recorder | None = None
 
     def fake(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -47,7 +49,8 @@ class Fakes:
         flat = [(m, m._flat_weights) for m in model.modules() if isinstance(m, torch.nn.RNNBase)]
         try:
             for module in model.modules():
-                for table in (module._parameters, module._buffers):
+                tables: list[Any] = [module._parameters, module._buffers]
+                for table in tables:
                     for name, tensor in table.items():
                         if tensor is not None:
                             kept.append((table, name, tensor))

@@ -37,8 +37,12 @@ def following(recorder: Recorder, model: torch.nn.Module) -> Iterator[None]:
     def end_update(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         recorder.phase = "forward"
 
-    hooks = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True),
-             register_optimizer_step_pre_hook(start_update), register_optimizer_step_post_hook(end_update)]
+    hooks = [
+        register_module_forward_pre_hook(enter),
+        register_module_forward_hook(leave, always_call=True),
+        register_optimizer_step_pre_hook(start_update),
+        register_optimizer_step_post_hook(end_update),
+    ]
     try:
         yield
     finally:

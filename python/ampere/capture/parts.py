@@ -15,11 +15,33 @@ from .arguments import renumbered, tensors_in
 from .step import Call, Step
 
 # Ops that only look at a tensor differently, or change its type: what they make of a weight is still that weight.
-STILL_A_WEIGHT = {"aten::t", "aten::transpose", "aten::view", "aten::_unsafe_view", "aten::permute", "aten::expand", "aten::_to_copy",
-                  "aten::detach", "aten::alias", "aten::slice", "aten::select", "aten::unsqueeze", "aten::split",
-                  "aten::split_with_sizes", "aten::chunk", "aten::cat", "aten::clone", "aten::reshape", "aten::unbind"}
+STILL_A_WEIGHT = {
+    "aten::t",
+    "aten::transpose",
+    "aten::view",
+    "aten::_unsafe_view",
+    "aten::permute",
+    "aten::expand",
+    "aten::_to_copy",
+    "aten::detach",
+    "aten::alias",
+    "aten::slice",
+    "aten::select",
+    "aten::unsqueeze",
+    "aten::split",
+    "aten::split_with_sizes",
+    "aten::chunk",
+    "aten::cat",
+    "aten::clone",
+    "aten::reshape",
+    "aten::unbind",
+}
 VIEWS = STILL_A_WEIGHT - {"aten::_to_copy", "aten::cat", "aten::clone"}
+RECTIFIERS = {"aten::relu", "aten::relu_", "aten::hardtanh", "aten::hardtanh_", "aten::threshold"}
+KEEPS_ZEROS = VIEWS | {"aten::_to_copy", "aten::max_pool2d_with_indices", "aten::native_dropout", "aten::clone"}
 ATTENTION = "aten::scaled_dot_product_attention"
+# More would take longer to measure than a user waits.
+MOST_KINDS = 56
 # Nodes that are no parts of the step.
 INPUT, HOST = "(input)", "(host)"
 # Caches are smaller than this; beyond it a larger step makes no difference.
@@ -88,26 +110,92 @@ def name_apart(parts: list[Part]) -> None:
             part.name += f"#{seen[part.name]}"
 
 
-def network_of(step: Step) -> dict[str, Any]:
+def network_of(step: Step, most_kinds: int = MOST_KINDS) -> dict[str, Any]:
     """The text of a network file, docs/network.schema.json."""
     footprint = footprint_of(step)
-    phases = last_phases(step)
+    phases, writers = last_phases(step), writers_of(step)
+
+    def body(part: Part) -> str:
+        return json.dumps(body_of(step, part, footprint, phases, writers), separators=(",", ":"), sort_keys=True)
+
+    parts = parts_of(step)
+    bodies = [body(part) for part in parts]
+    if len(set(bodies)) > most_kinds:
+        parts = joined(parts, bodies, most_kinds)
+        bodies = [body(part) for part in parts]
     nodes = []
-    for part in parts_of(step):
+    for part, calls_text in zip(parts, bodies):
         calls = [step.calls[i] for i in part.calls]
-        nodes.append({
-            "op": "calls", "name": part.name, "batch": step.batch, "label": label_of(step, calls),
-            "flops": sum(c.flops for c in calls), "bytes": sum(bytes_of(step, c) for c in calls),
-            "calls": json.dumps(body_of(step, part, footprint, phases), separators=(",", ":"), sort_keys=True)})
+        nodes.append(
+            {
+                "op": "calls",
+                "name": part.name,
+                "batch": step.batch,
+                "label": label_of(step, calls),
+                "flops": sum(c.flops for c in calls),
+                "bytes": sum(bytes_of(step, c) for c in calls),
+                "calls": calls_text,
+            }
+        )
     nodes[0]["parameters"] = step.parameters
     # What the host does besides is no part's own: a module may hold many parts, or none.
-    nodes.append({"op": "calls", "name": HOST, "batch": step.batch, "label": "host", "bytes": 1, "calls": "{}",
-                  "host": host_work(step)})
+    nodes.append(
+        {
+            "op": "calls",
+            "name": HOST,
+            "batch": step.batch,
+            "label": "host",
+            "bytes": 1,
+            "calls": "{}",
+            "host": host_work(step),
+        }
+    )
     # They run one after the other; what reads what is told by the calls themselves.
     nodes.insert(0, {"op": "input", "name": INPUT, "shape": [1]})
     for before, node in zip(nodes, nodes[1:]):
         node["inputs"] = [before["name"]]
     return {"schema_version": 1, "name": step.name, "nodes": nodes}
+
+
+def joined(parts: list[Part], bodies: list[str], most_kinds: int) -> list[Part]:
+    """Two kinds that never occur without each other are one, until there are few enough to be measured in a minute."""
+    kinds = list(bodies)
+    while len(set(kinds)) > most_kinds:
+        after: dict[str, set[str]] = {}
+        before: dict[str, set[str]] = {}
+        for kind, following in zip(kinds, [*kinds[1:], ""]):
+            after.setdefault(kind, set()).add(following)
+            before.setdefault(following, set()).add(kind)
+        before.setdefault(kinds[0], set()).add("")
+        merged_parts: list[Part] = []
+        merged_kinds: list[str] = []
+        merges, place = 0, 0
+        while place < len(kinds):
+            kind = kinds[place]
+            following = next(iter(after[kind])) if len(after[kind]) == 1 else ""
+            last_two = place + 2 >= len(kinds)  # what the optimizer does stays by itself
+            room = len(set(kinds)) - most_kinds
+            if (
+                following
+                and following != kind
+                and before[following] == {kind}
+                and not last_two
+                and (merges < room or kind + following in merged_kinds)
+            ):
+                merges += kind + following not in merged_kinds
+                first, second = parts[place], parts[place + 1]
+                calls = sorted([*first.calls, *second.calls])
+                merged_parts.append(Part(first.name, first.module, calls))
+                merged_kinds.append(kind + following)
+                place += 2
+            else:
+                merged_parts.append(parts[place])
+                merged_kinds.append(kind)
+                place += 1
+        if not merges:
+            break
+        parts, kinds = merged_parts, merged_kinds
+    return parts
 
 
 def host_work(step: Step) -> list[int]:
@@ -133,15 +221,37 @@ def last_phases(step: Step) -> dict[int, str]:
     return last
 
 
-def body_of(step: Step, part: Part, footprint: int, phases_of_memory: dict[int, str]) -> dict[str, Any]:
+def writers_of(step: Step) -> dict[int, tuple[str, list[int]]]:
+    """For each tensor, the op of the forward pass that wrote it last, and what that read."""
+    writers: dict[int, tuple[str, list[int]]] = {}
+    for call in step.calls:
+        if call.phase == "forward":
+            reads = tensors_in(call.args)
+            for number in call.outputs:
+                if number is not None and not (call.op in KEEPS_ZEROS and number in reads):
+                    writers[number] = call.op, reads
+    return writers
+
+
+def body_of(
+    step: Step, part: Part, footprint: int, phases_of_memory: dict[int, str], writers: dict[int, tuple[str, list[int]]]
+) -> dict[str, Any]:
     """All that decides what the part costs, with tensors numbered in the order they are met."""
     numbers: dict[int, int] = {}
     tensors: list[dict[str, Any]] = []
     made: set[int] = set()
     phases: dict[str, list[Any]] = {"forward": [], "backward": [], "update": []}
-    places = {index: sum(step.calls[i].phase == "forward" for i in part.calls[:at]) for at, index in enumerate(part.calls)}
+    places = {
+        index: sum(step.calls[i].phase == "forward" for i in part.calls[:at]) for at, index in enumerate(part.calls)
+    }
     gradients = {n for call in step.calls if call.phase == "backward" for n in call.outputs if n is not None}
     forwards = {n for call in step.calls if call.phase == "forward" for n in call.outputs if n is not None}
+
+    def is_rectified(number: int) -> bool:
+        """Half of it is zeros, which draws less power than other numbers do."""
+        while writers.get(number, ("", []))[0] in KEEPS_ZEROS and writers[number][1]:
+            number = writers[number][1][0]
+        return writers.get(number, ("",))[0] in RECTIFIERS
 
     def meet(number: int) -> None:
         if number in numbers:
@@ -153,6 +263,8 @@ def body_of(step: Step, part: Part, footprint: int, phases_of_memory: dict[int, 
             entry["from"] = info.role or ("gradient" if number in gradients - forwards else "activation")
             if info.on_host:
                 entry["from"] = "host"
+            elif entry["from"] == "activation" and is_rectified(number):
+                entry["rectified"] = True
             if info.dtype.startswith(("int", "uint")):
                 low, high = info.values or (0, (info.below or 2) - 1)
                 entry["values"] = [max(0, low), min(high, info.below - 1)] if info.below else [low, high]
@@ -169,8 +281,12 @@ def body_of(step: Step, part: Part, footprint: int, phases_of_memory: dict[int, 
                 if number not in numbers:
                     made.add(number)
                 meet(number)
-        entry = {"op": call.op, "overload": call.overload, "args": renumbered(call.args, numbers),
-                 "out": [None if n is None else numbers[n] for n in call.outputs]}
+        entry = {
+            "op": call.op,
+            "overload": call.overload,
+            "args": renumbered(call.args, numbers),
+            "out": [None if n is None else numbers[n] for n in call.outputs],
+        }
         if call.kwargs:
             entry["kwargs"] = renumbered(call.kwargs, numbers)
         if call.autocast:
@@ -198,7 +314,11 @@ def label_of(step: Step, calls: list[Call]) -> str:
     names: list[str] = []
     for call in calls:
         if call.phase == "forward":
-            name = "attention" if call.op == ATTENTION else step.module_types.get(call.module, "") or call.op.removeprefix("aten::")
+            name = (
+                "attention"
+                if call.op == ATTENTION
+                else step.module_types.get(call.module, "") or call.op.removeprefix("aten::")
+            )
             if not names or names[-1] != name:
                 names.append(name)
     if not names:

@@ -25,9 +25,24 @@ CHOOSES = {
     "aten::embedding_dense_backward": (2, None, 1),
 }
 # Whole numbers that pass through unchanged: what limits the result limits what they read.
-PASSES = {"aten::view", "aten::_unsafe_view", "aten::reshape", "aten::slice", "aten::expand", "aten::clone", "aten::detach",
-          "aten::unsqueeze", "aten::squeeze", "aten::select", "aten::_to_copy", "aten::t", "aten::transpose",
-          "aten::permute", "aten::alias", "aten::contiguous"}
+PASSES = {
+    "aten::view",
+    "aten::_unsafe_view",
+    "aten::reshape",
+    "aten::slice",
+    "aten::expand",
+    "aten::clone",
+    "aten::detach",
+    "aten::unsqueeze",
+    "aten::squeeze",
+    "aten::select",
+    "aten::_to_copy",
+    "aten::t",
+    "aten::transpose",
+    "aten::permute",
+    "aten::alias",
+    "aten::contiguous",
+}
 
 # A tensor that the step itself makes of numbers, on the device that it names.
 FRESH = (aten.lift_fresh.default, aten.lift_fresh_copy.default)
@@ -71,16 +86,27 @@ class Recorder(TorchDispatchMode):
         key = (storage._cdata, tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
         if key not in self.numbers:
             self.numbers[key] = len(self.step.tensors)
-            self.step.tensors.append(TensorInfo(
-                tuple(int(s) for s in tensor.shape), tuple(int(s) for s in tensor.stride()),
-                str(tensor.dtype).removeprefix("torch."), storage=self.storages[storage._cdata][1],
-                on_host=tensor.device.type == "cpu" and self.device.type != "cpu"))
+            self.step.tensors.append(
+                TensorInfo(
+                    tuple(int(s) for s in tensor.shape),
+                    tuple(int(s) for s in tensor.stride()),
+                    str(tensor.dtype).removeprefix("torch."),
+                    storage=self.storages[storage._cdata][1],
+                    on_host=tensor.device.type == "cpu" and self.device.type != "cpu",
+                )
+            )
         return self.numbers[key]
 
     def introduce(self, tensor: torch.Tensor, role: str, real: torch.Tensor | None = None) -> None:
         info = self.step.tensors[self.number(tensor)]
         info.role = info.role or role
-        if real is not None and not real.is_floating_point() and real.dtype != torch.bool and real.numel() and not real.is_meta:
+        if (
+            real is not None
+            and not real.is_floating_point()
+            and real.dtype != torch.bool
+            and real.numel()
+            and not real.is_meta
+        ):
             with _disable_current_modes():
                 info.values = int(real.min()), int(real.max())
 
@@ -97,7 +123,9 @@ class Recorder(TorchDispatchMode):
         encoded = [encode(arg, self.number) for arg in args]
         named = {key: encode(value, self.number) for key, value in kwargs.items()}
         result = func(*args, **kwargs)
-        self.add(func._schema.name, func._overloadname, encoded, named, result, flops=flops_of(func, args, kwargs, result))
+        self.add(
+            func._schema.name, func._overloadname, encoded, named, result, flops=flops_of(func, args, kwargs, result)
+        )
         return result
 
     def not_recorded(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -120,8 +148,21 @@ class Recorder(TorchDispatchMode):
         outputs = [self.number(r) if isinstance(r, torch.Tensor) else None for r in tree_flatten(result)[0]]
         index = len(self.step.calls)
         phase, owner = self.where(index)
-        self.step.calls.append(Call(op, overload, args, kwargs, outputs, phase, self.module_stack[-1], owner,
-                                    modules=self.modules_waiting, nodes=self.nodes_waiting, **extra))
+        self.step.calls.append(
+            Call(
+                op,
+                overload,
+                args,
+                kwargs,
+                outputs,
+                phase,
+                self.module_stack[-1],
+                owner,
+                modules=self.modules_waiting,
+                nodes=self.nodes_waiting,
+                **extra,
+            )
+        )
         self.modules_waiting = self.nodes_waiting = 0
         self.follow_whole_numbers(self.step.calls[-1])
         return index
@@ -163,7 +204,13 @@ class Recorder(TorchDispatchMode):
         elif call.op in ("aten::gather", "aten::index_select", "aten::scatter", "aten::scatter_add", "aten::index_add"):
             sizes = tensors[call.args[0]["t"]].sizes
             self.limit(call.args[2]["t"], sizes[call.args[1]] if sizes else 1)
-        elif call.op in ("aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index"):
+        elif call.op in (
+            "aten::index",
+            "aten::index_put",
+            "aten::index_put_",
+            "aten::_index_put_impl_",
+            "aten::_unsafe_index",
+        ):
             for axis, chosen in enumerate(call.args[1]):
                 if chosen is not None and tensors[chosen["t"]].dtype.startswith("int"):
                     self.limit(chosen["t"], tensors[call.args[0]["t"]].sizes[axis])

@@ -18,11 +18,23 @@ class TensorInfo:
     below: int | None = None  # of whole numbers that choose rows: how many rows there are
 
     def bytes(self) -> int:
-        spread = 1 + sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides)) if all(self.sizes) else 0
+        spread = (
+            1 + sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides)) if all(self.sizes) else 0
+        )
         return spread * ITEM_BYTES.get(self.dtype, 4)
 
 
-ITEM_BYTES = {"float64": 8, "int64": 8, "complex64": 8, "float16": 2, "bfloat16": 2, "int16": 2, "bool": 1, "uint8": 1, "int8": 1}
+ITEM_BYTES = {
+    "float64": 8,
+    "int64": 8,
+    "complex64": 8,
+    "float16": 2,
+    "bfloat16": 2,
+    "int16": 2,
+    "bool": 1,
+    "uint8": 1,
+    "int8": 1,
+}
 
 
 @dataclass

@@ -16,8 +16,10 @@ def require_torch() -> None:
         sys.exit("ampere.worker: there is no PyTorch in this environment; pip install torch")
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if version < OLDEST_TORCH:
-        sys.exit(f"ampere.worker: PyTorch {torch.__version__} is too old, 2.4 is the oldest that will do; "
-                 "for older ones there is the C++ worker, ampere-worker")
+        sys.exit(
+            f"ampere.worker: PyTorch {torch.__version__} is too old, 2.4 is the oldest that will do; "
+            "for older ones there is the C++ worker, ampere-worker"
+        )
 
 
 def main() -> None:

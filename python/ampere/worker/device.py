@@ -42,12 +42,34 @@ def description(device: torch.device) -> dict[str, Any]:
     framework = f"pytorch {torch.__version__}"
     if device.type == "cuda":
         about = torch.cuda.get_device_properties(device)
-        return {"name": about.name, "type": "cuda", "cores": about.multi_processor_count, "memory_bytes": about.total_memory,
-                "driver": driver_version(), "framework": framework, "blas": f"CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}",
-                "threads": torch.get_num_threads(), "allocator": "cuda", "unit": str(getattr(about, "uuid", ""))}
-    names = [line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    return {"name": names[0] if names else "cpu", "type": "cpu", "cores": os.cpu_count() or 1, "memory_bytes": total_bytes(),
-            "driver": "", "framework": framework, "blas": blas(), "threads": torch.get_num_threads(), "allocator": "glibc"}
+        return {
+            "name": about.name,
+            "type": "cuda",
+            "cores": about.multi_processor_count,
+            "memory_bytes": about.total_memory,
+            "driver": driver_version(),
+            "framework": framework,
+            "blas": f"CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}",
+            "threads": torch.get_num_threads(),
+            "allocator": "cuda",
+            "unit": str(getattr(about, "uuid", "")),
+        }
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    return {
+        "name": names[0] if names else "cpu",
+        "type": "cpu",
+        "cores": os.cpu_count() or 1,
+        "memory_bytes": total_bytes(),
+        "driver": "",
+        "framework": framework,
+        "blas": blas(),
+        "threads": torch.get_num_threads(),
+        "allocator": "glibc",
+    }
 
 
 def driver_version() -> str:

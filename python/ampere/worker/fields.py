@@ -37,6 +37,7 @@ def field(params: dict[str, Any], key: str, default: Any, check: Callable[[Any],
 def number(params: dict[str, Any], key: str, default: Any, low: float, high: float) -> float:
     def fits(v: Any) -> bool:
         return isinstance(v, (int, float)) and not isinstance(v, bool) and low <= v <= high
+
     return field(params, key, default, fits, f"a number between {low} and {high}")
 
 

@@ -21,7 +21,9 @@ SECONDS_EACH = 0.25
 
 class Convolutions(nn.Sequential):
     def __init__(self, depth: int):
-        super().__init__(*(layer for _ in range(depth) for layer in (nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU())))
+        super().__init__(
+            *(layer for _ in range(depth) for layer in (nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU()))
+        )
 
 
 class Nested(nn.Module):
@@ -64,14 +66,21 @@ class Views(nn.Module):
 def trainings() -> list[Training]:
     image, rows, sequence = torch.zeros(2, 8, 8, 8), torch.zeros(4, 16), torch.zeros(2, 8, 16)
     linear = nn.Sequential(*(nn.Linear(16, 16) for _ in range(30)))
-    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 4, enable_nested_tensor=False)
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 4, enable_nested_tensor=False
+    )
     loss = lambda y: y.square().mean()  # noqa: E731
     return [
-        Training(Convolutions(20), image, loss), Training(Convolutions(8), image, loss, "adamw"),
-        Training(linear, rows, loss), Training(linear, rows, loss, "adamw"), Training(encoder, sequence, loss),
-        Training(Pointwise(60), rows, loss), Training(Views(60), rows, loss),
+        Training(Convolutions(20), image, loss),
+        Training(Convolutions(8), image, loss, "adamw"),
+        Training(linear, rows, loss),
+        Training(linear, rows, loss, "adamw"),
+        Training(encoder, sequence, loss),
+        Training(Pointwise(60), rows, loss),
+        Training(Views(60), rows, loss),
         Training(nn.Sequential(*(Nested(8, nn.Linear(16, 16)) for _ in range(8))), rows, loss),
-        Training(Convolutions(20), image, loss, precision="bf16"), Training(encoder, sequence, loss, precision="bf16"),
+        Training(Convolutions(20), image, loss, precision="bf16"),
+        Training(encoder, sequence, loss, precision="bf16"),
         Training(nn.Sequential(nn.Linear(16, 16)), rows, loss),
     ]
 

@@ -18,8 +18,24 @@ from .recipe import read_recipe
 from .repeated import Issued, Repeated, Replayed
 from .trainer import Trainer
 
-FIELDS = ["network", "batch", "mode", "loss", "input_grad", "recipe", "meter", "target_error", "window_s", "warm_up_s",
-          "budget_s", "min_windows", "min_ticks", "discard_first", "phase", "energy"]
+FIELDS = [
+    "network",
+    "batch",
+    "mode",
+    "loss",
+    "input_grad",
+    "recipe",
+    "meter",
+    "target_error",
+    "window_s",
+    "warm_up_s",
+    "budget_s",
+    "min_windows",
+    "min_ticks",
+    "discard_first",
+    "phase",
+    "energy",
+]
 PHASES = ["iteration", "forward", "backward", "update"]
 # Below four ticks an edge that was found late counts too much.
 LEAST_TICKS = 4
@@ -29,10 +45,15 @@ def measure(params: dict[str, Any], device: torch.device, open_meter: Any) -> di
     known_fields(params, "measure", FIELDS)
     mode = one_of(params, "mode", "eager", ["eager", "replay"])
     phase = one_of(params, "phase", "iteration", PHASES)
-    asked = Asked(number(params, "window_s", 0.1, 1e-3, 600), number(params, "warm_up_s", 0.1, 0, 600),
-                  number(params, "budget_s", 3, 1e-3, 3600), number(params, "target_error", 0.01, 1e-6, 1),
-                  integer(params, "min_windows", 3, 1, 1000), integer(params, "min_ticks", 10, 1, 1000),
-                  flag(params, "discard_first", True))
+    asked = Asked(
+        number(params, "window_s", 0.1, 1e-3, 600),
+        number(params, "warm_up_s", 0.1, 0, 600),
+        number(params, "budget_s", 3, 1e-3, 3600),
+        number(params, "target_error", 0.01, 1e-6, 1),
+        integer(params, "min_windows", 3, 1, 1000),
+        integer(params, "min_ticks", 10, 1, 1000),
+        flag(params, "discard_first", True),
+    )
     wants_energy = flag(params, "energy", True)
     name = field(params, "meter", "", lambda v: isinstance(v, str), "the name of a meter")
     recipe = read_recipe(params)
@@ -47,7 +68,9 @@ def measure(params: dict[str, Any], device: torch.device, open_meter: Any) -> di
             work, note = part_work(node, device, mode)
             asked.min_ticks = max(asked.min_ticks, LEAST_TICKS)
         else:
-            trainer = Trainer(params, recipe, device, 1e-6, flag(params, "loss", True), flag(params, "input_grad", False))
+            trainer = Trainer(
+                params, recipe, device, 1e-6, flag(params, "loss", True), flag(params, "input_grad", False)
+            )
             work, host_s, note = trainer_work(trainer, device, mode, phase)
         seen = metered(work, meter, asked) if meter else time_only(work, asked)
     except torch.OutOfMemoryError as e:
@@ -86,7 +109,9 @@ def part_work(node: dict[str, Any], device: torch.device, mode: str) -> tuple[Re
         raise bad_input(f"calls: {e}") from e
     run = lambda: part.run(copies)  # noqa: E731
     if device.type != "cuda":
-        return Issued(run, len(copies), device), "" if mode == "eager" else "a CPU has nothing to replay: measured eagerly"
+        return Issued(run, len(copies), device), (
+            "" if mode == "eager" else "a CPU has nothing to replay: measured eagerly"
+        )
     # A part's own cost is what the device does, whichever way the whole network will be trained.
     try:
         return Replayed(run, len(copies), device, (copies, shared)), ""
@@ -116,8 +141,13 @@ def trainer_work(trainer: Trainer, device: torch.device, mode: str, phase: str) 
 
 def issuing(node: dict[str, Any], device: torch.device, meter: _core.Meter | None) -> dict[str, Any]:
     """Of a node that stands for the host's work: nothing runs on the device."""
-    counts = field(node, "host", [], lambda v: isinstance(v, list) and len(v) == 5 and all(isinstance(c, int) for c in v),
-                   "five counts, as capture gives them")
+    counts = field(
+        node,
+        "host",
+        [],
+        lambda v: isinstance(v, list) and len(v) == 5 and all(isinstance(c, int) for c in v),
+        "five counts, as capture gives them",
+    )
     host_s, miss = host_seconds(counts, device) if device.type == "cuda" else (None, 0.0)
     seen = Seen([LEAST_SECONDS], [LEAST_JOULES] if meter else [], 1, True)
     found = result(seen, meter, device.type == "cuda", "the host's work alone", host_s)
@@ -130,11 +160,21 @@ LEAST_SECONDS, LEAST_JOULES = 1e-9, 1e-9
 
 
 def result(seen: Seen, meter: _core.Meter | None, replayed: bool, note: str, host_s: float | None) -> dict[str, Any]:
-    state = {"clock_mhz": None, "power_limit_w": None, "temperature_c": None, "throttle": []}
+    state: dict[str, Any] = {"clock_mhz": None, "power_limit_w": None, "temperature_c": None, "throttle": []}
     return {
         "energy_j": statistics.median(seen.energies) if meter else None,
         "energy_error": error_of_median(seen.energies) if meter and len(seen.energies) > 1 else 0.005 if meter else 0,
-        "modelled": meter.modelled if meter else False, "meter": meter.name if meter else "",
-        "time_s": statistics.median(seen.times), "time_error": error_of_median(seen.times) if len(seen.times) > 1 else 0,
-        "host_s": host_s, "windows": max(len(seen.times), len(seen.energies)), "outliers": 0, "iterations": seen.iterations,
-        "stable": seen.stable, "mode": "replay" if replayed else "eager", "note": note, "before": state, "after": state}
+        "modelled": meter.modelled if meter else False,
+        "meter": meter.name if meter else "",
+        "time_s": statistics.median(seen.times),
+        "time_error": error_of_median(seen.times) if len(seen.times) > 1 else 0,
+        "host_s": host_s,
+        "windows": max(len(seen.times), len(seen.energies)),
+        "outliers": 0,
+        "iterations": seen.iterations,
+        "stable": seen.stable,
+        "mode": "replay" if replayed else "eager",
+        "note": note,
+        "before": state,
+        "after": state,
+    }

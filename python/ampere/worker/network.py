@@ -17,20 +17,42 @@ POOL = dict(kernel=REQUIRED, stride=[], padding=0, ceil_mode=False)
 RECURRENT = dict(hidden_size=REQUIRED, num_layers=1, bidirectional=False, bias=True)
 PLAIN = "relu relu6 elu silu hardswish hardsigmoid sigmoid tanh identity add mul matmul scale".split()
 OPS = {
-    "input": dict(shape=REQUIRED, dtype="float", classes=0), "conv1d": CONV, "conv2d": CONV,
-    "linear": dict(out_features=REQUIRED, bias=True, tied=False), "embedding": dict(vocabulary=REQUIRED, dim=REQUIRED),
-    "lstm": RECURRENT, "gru": RECURRENT, "attention": dict(heads=REQUIRED, bias=True),
+    "input": dict(shape=REQUIRED, dtype="float", classes=0),
+    "conv1d": CONV,
+    "conv2d": CONV,
+    "linear": dict(out_features=REQUIRED, bias=True, tied=False),
+    "embedding": dict(vocabulary=REQUIRED, dim=REQUIRED),
+    "lstm": RECURRENT,
+    "gru": RECURRENT,
+    "attention": dict(heads=REQUIRED, bias=True),
     "encoder_layer": dict(heads=REQUIRED, feedforward=REQUIRED, dropout=0.1, activation="relu", norm_first=False),
-    "batch_norm": dict(affine=True), "layer_norm": dict(axes=1, affine=True),
-    "group_norm": dict(groups=REQUIRED, affine=True), "leaky_relu": dict(slope=0.01), "softmax": dict(axis=-1),
-    "max_pool": POOL, "avg_pool": POOL, "adaptive_avg_pool": dict(output=REQUIRED), "dropout": dict(p=0.5),
-    "concat": dict(axis=1), "flatten": dict(start=1), "reshape": dict(shape=REQUIRED), "permute": dict(order=REQUIRED),
-    "slice": dict(axis=1, start=0, end=1 << 24, step=1), "mean": dict(axes=REQUIRED, keepdim=False),
-    "gelu": dict(approximate="none"), "attention_core": dict(heads=REQUIRED, mask="none", dropout=0.0),
-    "learned_add": dict(shape=[0], rows=0), "learned_mul": dict(shape=[0]), "class_token": dict(count=1),
-    "drop_path": dict(p=0.1), "channel_shuffle": dict(groups=REQUIRED), "log_softmax": dict(axis=-1),
+    "batch_norm": dict(affine=True),
+    "layer_norm": dict(axes=1, affine=True),
+    "group_norm": dict(groups=REQUIRED, affine=True),
+    "leaky_relu": dict(slope=0.01),
+    "softmax": dict(axis=-1),
+    "max_pool": POOL,
+    "avg_pool": POOL,
+    "adaptive_avg_pool": dict(output=REQUIRED),
+    "dropout": dict(p=0.5),
+    "concat": dict(axis=1),
+    "flatten": dict(start=1),
+    "reshape": dict(shape=REQUIRED),
+    "permute": dict(order=REQUIRED),
+    "slice": dict(axis=1, start=0, end=1 << 24, step=1),
+    "mean": dict(axes=REQUIRED, keepdim=False),
+    "gelu": dict(approximate="none"),
+    "attention_core": dict(heads=REQUIRED, mask="none", dropout=0.0),
+    "learned_add": dict(shape=[0], rows=0),
+    "learned_mul": dict(shape=[0]),
+    "class_token": dict(count=1),
+    "drop_path": dict(p=0.1),
+    "channel_shuffle": dict(groups=REQUIRED),
+    "log_softmax": dict(axis=-1),
     "upsample": dict(factor=REQUIRED, mode="nearest"),
-    "conv_transpose2d": dict(out_channels=REQUIRED, kernel=REQUIRED, stride=[1], padding=[0], output_padding=[0], groups=1, bias=True),
+    "conv_transpose2d": dict(
+        out_channels=REQUIRED, kernel=REQUIRED, stride=[1], padding=[0], output_padding=[0], groups=1, bias=True
+    ),
     **{name: {} for name in PLAIN},
 }
 
@@ -93,42 +115,79 @@ def build_op(node, x):
     sized = lambda key: ints(a[key], spatial)
     if node.op in ("conv1d", "conv2d") and spatial != int(node.op[4]):
         raise bad_input(f"{node.where}: expected {int(node.op[4]) + 2} dimensions, found {list(shape)}")
-    conv = lambda module: module(channels, a["out_channels"], *map(sized, ("kernel", "stride", "padding", "dilation")),
-                                 a["groups"] or channels, a["bias"])
-    recurrent = lambda module: First(module(width, a["hidden_size"], a["num_layers"], a["bias"], True,
-                                            bidirectional=a["bidirectional"]))
-    pool = lambda function: lambda t: function(t, sized("kernel"), sized("stride") or sized("kernel"), sized("padding"),
-                                               ceil_mode=a["ceil_mode"])
+    conv = lambda module: module(
+        channels,
+        a["out_channels"],
+        *map(sized, ("kernel", "stride", "padding", "dilation")),
+        a["groups"] or channels,
+        a["bias"],
+    )
+    recurrent = lambda module: First(
+        module(width, a["hidden_size"], a["num_layers"], a["bias"], True, bidirectional=a["bidirectional"])
+    )
+    pool = lambda function: lambda t: function(
+        t, sized("kernel"), sized("stride") or sized("kernel"), sized("padding"), ceil_mode=a["ceil_mode"]
+    )
     where = (slice(None),) * a.get("axis", 0) + (slice(a.get("start"), a.get("end"), a.get("step")),)
     makers = {
-        "conv1d": lambda: conv(nn.Conv1d), "conv2d": lambda: conv(nn.Conv2d),
+        "conv1d": lambda: conv(nn.Conv1d),
+        "conv2d": lambda: conv(nn.Conv2d),
         "linear": lambda: nn.Linear(width, a["out_features"], a["bias"]),
         "embedding": lambda: nn.Embedding(a["vocabulary"], a["dim"]),
-        "lstm": lambda: recurrent(nn.LSTM), "gru": lambda: recurrent(nn.GRU),
-        "attention": lambda: First(nn.MultiheadAttention(width, a["heads"], bias=a["bias"], batch_first=True), need_weights=False),
+        "lstm": lambda: recurrent(nn.LSTM),
+        "gru": lambda: recurrent(nn.GRU),
+        "attention": lambda: First(
+            nn.MultiheadAttention(width, a["heads"], bias=a["bias"], batch_first=True), need_weights=False
+        ),
         "encoder_layer": lambda: nn.TransformerEncoderLayer(
-            width, a["heads"], a["feedforward"], a["dropout"], a["activation"], batch_first=True, norm_first=a["norm_first"]),
+            width,
+            a["heads"],
+            a["feedforward"],
+            a["dropout"],
+            a["activation"],
+            batch_first=True,
+            norm_first=a["norm_first"],
+        ),
         "batch_norm": lambda: (nn.BatchNorm2d if spatial == 2 else nn.BatchNorm1d)(channels, affine=a["affine"]),
-        "layer_norm": lambda: nn.LayerNorm(shape[-a["axes"]:], elementwise_affine=a["affine"]),
+        "layer_norm": lambda: nn.LayerNorm(shape[-a["axes"] :], elementwise_affine=a["affine"]),
         "group_norm": lambda: nn.GroupNorm(a["groups"], channels, affine=a["affine"]),
         "max_pool": lambda: pool((F.max_pool1d, F.max_pool2d)[spatial - 1]),
         "avg_pool": lambda: pool((F.avg_pool1d, F.avg_pool2d)[spatial - 1]),
         "adaptive_avg_pool": lambda: (nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d)[spatial - 1](sized("output")),
-        "leaky_relu": lambda: nn.LeakyReLU(a["slope"]), "softmax": lambda: nn.Softmax(a["axis"]),
-        "dropout": lambda: nn.Dropout(a["p"]), "identity": nn.Identity, "sigmoid": nn.Sigmoid, "tanh": nn.Tanh,
-        "add": lambda: lambda *t: sum(t[1:], t[0]), "mul": lambda: torch.mul, "matmul": lambda: torch.matmul,
-        "concat": lambda: lambda *t: torch.cat(t, a["axis"]), "slice": lambda: lambda t: t[where],
+        "leaky_relu": lambda: nn.LeakyReLU(a["slope"]),
+        "softmax": lambda: nn.Softmax(a["axis"]),
+        "dropout": lambda: nn.Dropout(a["p"]),
+        "identity": nn.Identity,
+        "sigmoid": nn.Sigmoid,
+        "tanh": nn.Tanh,
+        "add": lambda: lambda *t: sum(t[1:], t[0]),
+        "mul": lambda: torch.mul,
+        "matmul": lambda: torch.matmul,
+        "concat": lambda: lambda *t: torch.cat(t, a["axis"]),
+        "slice": lambda: lambda t: t[where],
         "flatten": lambda: lambda t: t.flatten(a["start"]) if a["start"] < t.dim() else t,
         "reshape": lambda: lambda t: t.reshape([shape[i] if d == 0 else d for i, d in enumerate(ints(a["shape"], 1))]),
         "permute": lambda: lambda t: t.permute(a["order"]),
-        "gelu": lambda: nn.GELU(a["approximate"]), "scale": lambda: lambda t: t * 1.0, "log_softmax": lambda: nn.LogSoftmax(a["axis"]),
-        "attention_core": lambda: AttentionCore(a), "class_token": lambda: ClassToken(a["count"], width),
-        "learned_add": lambda: Learned(a, shape, torch.add), "learned_mul": lambda: Learned(a, shape, torch.mul),
-        "drop_path": lambda: lambda t: t * t.new_empty([len(t)] + [1] * (t.dim() - 1)).bernoulli_(1 - a["p"]).div_(1 - a["p"]),
-        "channel_shuffle": lambda: lambda t: t.unflatten(1, (a["groups"], channels // a["groups"])).transpose(1, 2).flatten(1, 2),
+        "gelu": lambda: nn.GELU(a["approximate"]),
+        "scale": lambda: lambda t: t * 1.0,
+        "log_softmax": lambda: nn.LogSoftmax(a["axis"]),
+        "attention_core": lambda: AttentionCore(a),
+        "class_token": lambda: ClassToken(a["count"], width),
+        "learned_add": lambda: Learned(a, shape, torch.add),
+        "learned_mul": lambda: Learned(a, shape, torch.mul),
+        "drop_path": lambda: lambda t: t
+        * t.new_empty([len(t)] + [1] * (t.dim() - 1)).bernoulli_(1 - a["p"]).div_(1 - a["p"]),
+        "channel_shuffle": lambda: lambda t: t.unflatten(1, (a["groups"], channels // a["groups"]))
+        .transpose(1, 2)
+        .flatten(1, 2),
         "upsample": lambda: nn.Upsample(scale_factor=tuple(float(f) for f in sized("factor")), mode=a["mode"]),
-        "conv_transpose2d": lambda: nn.ConvTranspose2d(channels, a["out_channels"],
-                                                       *map(sized, ("kernel", "stride", "padding", "output_padding")), a["groups"], a["bias"]),
+        "conv_transpose2d": lambda: nn.ConvTranspose2d(
+            channels,
+            a["out_channels"],
+            *map(sized, ("kernel", "stride", "padding", "output_padding")),
+            a["groups"],
+            a["bias"],
+        ),
         "mean": lambda: lambda t: t.mean(ints(a["axes"], 1), a["keepdim"]),
     }
     return makers.get(node.op, lambda: getattr(F, node.op))()
@@ -157,7 +216,9 @@ class AttentionCore(nn.Module):
         logits = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
         if self.mask != "none":
             mask = torch.zeros_like(logits[:1, :1])
-            logits = logits + (mask.masked_fill(torch.ones_like(mask).triu(1) > 0, -math.inf) if self.mask == "causal" else mask)
+            logits = logits + (
+                mask.masked_fill(torch.ones_like(mask).triu(1) > 0, -math.inf) if self.mask == "causal" else mask
+            )
         return (F.dropout(logits.softmax(-1), self.dropout) @ v).transpose(1, 2).flatten(2)
 
 
@@ -194,9 +255,12 @@ def refuse_if_too_large(node, x, batch):
     """Weights four times over (gradient and optimizer states), before they are allocated."""
     a, shape = node.attrs, x[0].shape if x else [0, 0]
     conv = lambda: a["out_channels"] * shape[1] * math.prod(ints(a["kernel"], int(node.op[4])))
-    weights = {"linear": lambda: shape[-1] * a["out_features"], "embedding": lambda: a["vocabulary"] * a["dim"],
-               "conv1d": conv, "conv2d": conv, "input": lambda: batch * math.prod(ints(a["shape"], 1))}
+    weights = {
+        "linear": lambda: shape[-1] * a["out_features"],
+        "embedding": lambda: a["vocabulary"] * a["dim"],
+        "conv1d": conv,
+        "conv2d": conv,
+        "input": lambda: batch * math.prod(ints(a["shape"], 1)),
+    }
     if (need := 16 * weights.get(node.op, int)()) > free_memory():
         raise RequestError("out_of_memory", f"{node.where}: needs about {need / 1e9:.3g} GB of memory")
-
-

@@ -16,8 +16,21 @@ import torch
 
 from ..capture.arguments import decode, tensors_in, torch_constant
 
-VIEW_OPS = {"aten::t", "aten::transpose", "aten::view", "aten::_unsafe_view", "aten::permute", "aten::expand", "aten::detach",
-            "aten::alias", "aten::slice", "aten::select", "aten::unsqueeze", "aten::squeeze", "aten::reshape"}
+VIEW_OPS = {
+    "aten::t",
+    "aten::transpose",
+    "aten::view",
+    "aten::_unsafe_view",
+    "aten::permute",
+    "aten::expand",
+    "aten::detach",
+    "aten::alias",
+    "aten::slice",
+    "aten::select",
+    "aten::unsqueeze",
+    "aten::squeeze",
+    "aten::reshape",
+}
 RECURRENT = {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu"}
 MAX_TENSORS = 100_000
 MAX_CALLS = 50_000
@@ -52,12 +65,17 @@ class Part:
         if len(self.tensors) > MAX_TENSORS or sum(map(len, (self.forward, self.backward, self.update))) > MAX_CALLS:
             raise ValueError("too many tensors or calls")
         self.bytes = sum(bytes_of(t) for t in self.tensors if "from" in t or "until" in t)
-        self.runs = {phase: self.compile(calls) for phase, calls in
-                     (("forward", self.forward), ("backward", self.backward), ("update", self.update))}
+        self.runs = {
+            phase: self.compile(calls)
+            for phase, calls in (("forward", self.forward), ("backward", self.backward), ("update", self.update))
+        }
         self.saved_views = self.find_saved_views()
         self.view_sources = {tensors_in(call["args"])[0] for call in self.saved_views}
-        self.made_by_forward = [n for n, info in enumerate(self.tensors) if "from" not in info
-                                and n not in {call["out"][0] for call in self.saved_views}]
+        self.made_by_forward = [
+            n
+            for n, info in enumerate(self.tensors)
+            if "from" not in info and n not in {call["out"][0] for call in self.saved_views}
+        ]
 
     # --- what is in a copy ---------------------------------------------------------------------------------------
 
@@ -181,7 +199,9 @@ class Part:
 
         def run(env: list[Any]) -> Any:
             get = env.__getitem__
-            return function(*[decode(a, get, device) for a in args], **{k: decode(v, get, device) for k, v in kwargs.items()})
+            return function(
+                *[decode(a, get, device) for a in args], **{k: decode(v, get, device) for k, v in kwargs.items()}
+            )
 
         return run
 
@@ -194,16 +214,25 @@ class Part:
 
         def run(env: list[Any]) -> Any:
             values = [decode(a, env.__getitem__, device) for a in args]
-            leaves = [v.detach().requires_grad_(v.is_floating_point()) if isinstance(v, torch.Tensor) else v for v in values]
-            with torch.enable_grad(), torch.autocast(device.type, dtype=cast, enabled=cast is not None, cache_enabled=False):
+            leaves: list[Any] = [
+                v.detach().requires_grad_(v.is_floating_point()) if isinstance(v, torch.Tensor) else v for v in values
+            ]
+            with (
+                torch.enable_grad(),
+                torch.autocast(device.type, dtype=cast, enabled=cast is not None, cache_enabled=False),
+            ):
                 if op in RECURRENT:
                     tensors = [v for v in leaves if isinstance(v, torch.Tensor)]
                     rest = [v for v in leaves if not isinstance(v, torch.Tensor)]
-                    hidden = tensors[1:1 + states] if op == "aten::lstm" else tensors[1]
-                    results = getattr(torch, op.removeprefix("aten::"))(tensors[0], hidden, tensors[1 + states:], *rest)
+                    hidden = tensors[1 : 1 + states] if op == "aten::lstm" else tensors[1]
+                    results = getattr(torch, op.removeprefix("aten::"))(
+                        tensors[0], hidden, tensors[1 + states :], *rest
+                    )
                 else:
                     q, k, v, mask, dropout, causal = leaves
-                    results = (torch.nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout, causal, **kwargs),)
+                    results = (
+                        torch.nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout, causal, **kwargs),
+                    )
             env[-1][id(call)] = leaves, list(results)
             return [r.detach() for r in results]
 
@@ -217,8 +246,9 @@ class Part:
             gradients = [decode(a, env.__getitem__, device) for a in args]
             pairs = [(r, g) for r, g in zip(results, gradients) if g is not None]
             wanted = [place for place, number in enumerate(out) if number is not None]
-            found = torch.autograd.grad([r for r, _ in pairs], [leaves[place] for place in wanted], [g for _, g in pairs],
-                                        allow_unused=True)
+            found = torch.autograd.grad(
+                [r for r, _ in pairs], [leaves[place] for place in wanted], [g for _, g in pairs], allow_unused=True
+            )
             by_place = dict(zip(wanted, found))
             return [by_place.get(place) for place in range(len(out))]
 
@@ -248,7 +278,11 @@ def aten_op(name: str, overload: str) -> Any:
 
 
 def bytes_of(info: Any) -> int:
-    spread = 1 + sum((size - 1) * stride for size, stride in zip(info["sizes"], info["strides"])) if all(info["sizes"]) else 0
+    spread = (
+        1 + sum((size - 1) * stride for size, stride in zip(info["sizes"], info["strides"]))
+        if all(info["sizes"])
+        else 0
+    )
     return spread * torch_constant(info["dtype"], "dtype").itemsize
 
 
@@ -263,7 +297,11 @@ def make_tensor(info: Any, device: torch.device) -> torch.Tensor:
         memory.bernoulli_(0.9)
     elif not dtype.is_floating_point and not dtype.is_complex:
         low, high = info.get("values", (0, 1))
-        memory.random_(max(low, torch.iinfo(dtype).min), min(high, torch.iinfo(dtype).max - 1) + 1) if high > low else memory.fill_(low)
+        (
+            memory.random_(max(low, torch.iinfo(dtype).min), min(high, torch.iinfo(dtype).max - 1) + 1)
+            if high > low
+            else memory.fill_(low)
+        )
     elif info["from"] == "buffer" or (info["from"] == "parameter" and len(info["sizes"]) < 2):
         memory.uniform_(0.5, 1.5)
     elif info["from"] == "parameter":
@@ -272,4 +310,6 @@ def make_tensor(info: Any, device: torch.device) -> torch.Tensor:
         memory.normal_(0, 1e-3)
     else:
         memory.normal_()
+        if info.get("rectified"):
+            memory.clamp_(min=0)
     return memory.as_strided(info["sizes"], info["strides"])

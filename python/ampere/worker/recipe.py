@@ -43,6 +43,11 @@ class Recipe:
 def read_recipe(params: dict[str, Any]) -> Recipe:
     recipe = field(params, "recipe", {}, lambda v: isinstance(v, dict), "an object")
     known_fields(recipe, "recipe", ["optimizer", "precision", "autotune", "deterministic", "threads", "seed"])
-    return Recipe(one_of(recipe, "optimizer", "sgd", OPTIMIZERS), one_of(recipe, "precision", "fp32", PRECISIONS),
-                  flag(recipe, "autotune", False), flag(recipe, "deterministic", False),
-                  integer(recipe, "threads", 1, 1, 4096), integer(recipe, "seed", 1, -(1 << 62), 1 << 62))
+    return Recipe(
+        one_of(recipe, "optimizer", "sgd", OPTIMIZERS),
+        one_of(recipe, "precision", "fp32", PRECISIONS),
+        flag(recipe, "autotune", False),
+        flag(recipe, "deterministic", False),
+        integer(recipe, "threads", 1, 1, 4096),
+        integer(recipe, "seed", 1, -(1 << 62), 1 << 62),
+    )

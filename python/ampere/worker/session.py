@@ -25,8 +25,14 @@ class Session:
         self.meters: dict[str, _core.Meter] = {}
         if self.device.type == "cuda":
             torch.zeros(1, device=self.device)  # idle power is that with the context up
-        self.verbs = {"hello": self.hello, "detect": self.detect, "idle": self.idle, "measure": self.measure, "train": self.train,
-                      "shutdown": lambda params: {}}
+        self.verbs = {
+            "hello": self.hello,
+            "detect": self.detect,
+            "idle": self.idle,
+            "measure": self.measure,
+            "train": self.train,
+            "shutdown": lambda params: {},
+        }
 
     def open_meter(self, name: str) -> _core.Meter:
         if name not in self.meters:
@@ -47,12 +53,26 @@ class Session:
 
     def hello(self, params: dict[str, Any]) -> dict[str, Any]:
         known_fields(params, "hello", ["protocol"])
-        return {"protocol": PROTOCOL, "worker": "ampere.worker", "version": _core.version(), "framework": f"pytorch {torch.__version__}"}
+        return {
+            "protocol": PROTOCOL,
+            "worker": "ampere.worker",
+            "version": _core.version(),
+            "framework": f"pytorch {torch.__version__}",
+        }
 
     def detect(self, params: dict[str, Any]) -> dict[str, Any]:
         known_fields(params, "detect", ["characterise"])
-        meters = [{"name": m.name, "scope": m.scope, "modelled": m.modelled, "available": m.available, "why": m.why,
-                   "description": m.description} for m in _core.meters()]
+        meters = [
+            {
+                "name": m.name,
+                "scope": m.scope,
+                "modelled": m.modelled,
+                "available": m.available,
+                "why": m.why,
+                "description": m.description,
+            }
+            for m in _core.meters()
+        ]
         return {"device": description(self.device), "meters": meters, "default_meter": self.default_meter()}
 
     def idle(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -91,13 +111,22 @@ class Session:
                 ident = request["id"]
             field(request if isinstance(request, dict) else {}, "id", REQUIRED, is_int, "a whole number")
             known_fields(request, "request", ["id", "verb", "params"])
-            verb = field(request, "verb", REQUIRED, lambda v: isinstance(v, str) and v in self.verbs, "one of " + ", ".join(self.verbs))
+            verb = field(
+                request,
+                "verb",
+                REQUIRED,
+                lambda v: isinstance(v, str) and v in self.verbs,
+                "one of " + ", ".join(self.verbs),
+            )
             params = field(request, "params", {}, lambda v: isinstance(v, dict), "an object")
             return {"id": ident, "ok": True, "result": self.verbs[verb](params)}, verb == "shutdown"
         except RequestError as e:
             error = {"kind": e.kind, "message": str(e)}
         except (ValueError, RecursionError) as e:
-            error = {"kind": "failed" if verb else "bad_input", "message": f"request: not valid JSON: {e}".split("\n")[0]}
+            error = {
+                "kind": "failed" if verb else "bad_input",
+                "message": f"request: not valid JSON: {e}".split("\n")[0],
+            }
         except (MemoryError, torch.OutOfMemoryError):
             error = {"kind": "out_of_memory", "message": "not enough memory for this request"}
         except Exception as e:  # whatever the framework throws must not end the worker

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from .fields import REQUIRED, RequestError, bad_input, integer
 from .network import build_op, ints, read_network, refuse_if_too_large
 
+
 class Trainer(nn.Module):
     """The network on synthetic data. Ops are made while the first forward pass shows their input shapes."""
 
@@ -17,7 +18,9 @@ class Trainer(nn.Module):
         nodes, self.outputs = read_network(params)
         batch = integer(params, "batch", REQUIRED, 1, 1 << 24)
         if recipe.optimizer == "captured":
-            raise bad_input('recipe: optimizer "captured" is for networks of captured calls; choose sgd, momentum or adam')
+            raise bad_input(
+                'recipe: optimizer "captured" is for networks of captured calls; choose sgd, momentum or adam'
+            )
         self.recipe, self.device = recipe, device
         self.loss, self.ops, self.inputs, values = loss, [], [], []
         self.modules_ = nn.ModuleList()
@@ -28,7 +31,11 @@ class Trainer(nn.Module):
                 if node.op == "input":
                     op, size = None, [batch, *ints(node.attrs["shape"], 1)]
                     integral = node.attrs["dtype"] == "int"
-                    values.append(torch.randint(node.attrs["classes"], size, device=device) if integral else torch.randn(size, device=device))
+                    values.append(
+                        torch.randint(node.attrs["classes"], size, device=device)
+                        if integral
+                        else torch.randn(size, device=device)
+                    )
                     self.inputs.append(values[-1].requires_grad_(input_grad and not integral))
                 else:
                     with device:
@@ -49,8 +56,15 @@ class Trainer(nn.Module):
         # What is captured and replayed must not ask the device for its step counters.
         capturable = {"capturable": True} if device.type == "cuda" else {}
         momentum = 0.9 if recipe.optimizer == "momentum" else 0
-        self.optimizer = (None if not weights else torch.optim.Adam(weights, lr=learning_rate, **capturable) if recipe.optimizer == "adam"
-                          else torch.optim.SGD(weights, lr=learning_rate, momentum=momentum))
+        self.optimizer = (
+            None
+            if not weights
+            else (
+                torch.optim.Adam(weights, lr=learning_rate, **capturable)
+                if recipe.optimizer == "adam"
+                else torch.optim.SGD(weights, lr=learning_rate, momentum=momentum)
+            )
+        )
 
     def target(self, output):
         if not self.loss:
@@ -77,6 +91,7 @@ class Trainer(nn.Module):
         def backward():
             self.forget_gradients()
             self.backward(roots, keep_graph=True)
+
         return backward
 
     def forget_gradients(self):
@@ -97,7 +112,15 @@ class Trainer(nn.Module):
         pairs = [(values[o], t) for o, t in zip(self.outputs, self.targets)]
         if not self.loss:
             return pairs
-        return [(sum(F.cross_entropy(r.flatten(0, -2), t) if t.dtype == torch.long else F.mse_loss(r, t) for r, t in pairs), None)]
+        return [
+            (
+                sum(
+                    F.cross_entropy(r.flatten(0, -2), t) if t.dtype == torch.long else F.mse_loss(r, t)
+                    for r, t in pairs
+                ),
+                None,
+            )
+        ]
 
     def backward(self, roots, keep_graph=False):
         if hasattr(self, "scalar"):
@@ -109,5 +132,3 @@ class Trainer(nn.Module):
     def update(self):
         if self.optimizer:
             self.optimizer.step()
-
-

@@ -1,0 +1,177 @@
+"""A step that was captured without running it makes the calls that autograd makes."""
+
+import json
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+from ampere.capture import Training, capture  # noqa: E402
+from ampere.capture.capture import capture_fake, capture_real  # noqa: E402
+from ampere.capture.parts import joined, network_of, parts_of  # noqa: E402
+from ampere.worker.part import Part  # noqa: E402
+
+CPU = torch.device("cpu")
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU())
+        self.block = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.ReLU())
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = self.stem(x)
+        x = x + self.block(x)
+        return self.head(x.mean((2, 3)))
+
+
+def small(**options):
+    return Training(Small(), torch.randn(4, 3, 8, 8), lambda y: y.square().mean(), **options)
+
+
+def ops(step, phase):
+    return [call.op for call in step.calls if call.phase == phase]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam", "adamw"])
+def test_fake_and_real_steps_make_the_same_calls(optimizer):
+    fake = capture_fake(small(optimizer=optimizer), CPU, "small")
+    real = capture_real(small(optimizer=optimizer), "small")
+    computing = [
+        [c.op for c in step.calls if c.op not in ("aten::detach", "aten::item", "aten::_local_scalar_dense")]
+        for step in (fake, real)
+    ]
+    assert computing[0] == computing[1]
+
+
+def test_a_device_that_is_not_here():
+    step = capture_fake(small(precision="bf16", optimizer="adamw"), torch.device("cuda:0"), "small")
+    assert {"aten::convolution", "aten::_to_copy"} <= set(ops(step, "forward"))
+    assert "aten::convolution_backward" in ops(step, "backward")
+    assert any(op.startswith("aten::_foreach") for op in ops(step, "update"))
+    assert any(t.dtype == "bfloat16" for t in step.tensors)
+
+
+def test_the_model_is_left_as_it_was():
+    training = small(optimizer="adamw")
+    before = {name: value.clone() for name, value in training.model.state_dict().items()}
+    training.model.eval()
+    capture(training, "cuda")
+    assert not training.model.training
+    assert all(torch.equal(before[name], value) for name, value in training.model.state_dict().items())
+    assert all(parameter.grad is None for parameter in training.model.parameters())
+
+
+def test_a_model_without_memory():
+    with torch.device("meta"):
+        model = nn.Linear(1 << 20, 1 << 20)  # 4 TB
+    step = capture_fake(Training(model, torch.empty(2, 1 << 20, device="meta")), torch.device("cuda:0"), "large")
+    assert step.parameters > 1 << 40
+
+
+def test_backward_calls_belong_to_the_module_of_their_forward_call():
+    step = capture_fake(small(), CPU, "small")
+    for call in step.calls:
+        if call.op == "aten::convolution_backward":
+            owner = step.calls[call.owner]
+            assert owner.op == "aten::convolution"
+    names = [part.name for part in parts_of(step)]
+    assert names == ["stem.0", "block.0", "head", "(optimizer)"]
+
+
+def test_every_call_is_in_one_part():
+    step = capture_fake(small(optimizer="adamw", clip=1.0, accumulate=2), CPU, "small")
+    placed = sorted(index for part in parts_of(step) for index in part.calls)
+    assert placed == list(range(len(step.calls)))
+
+
+def test_equal_layers_are_one_kind():
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(16, 16), nn.ReLU()) for _ in range(6)))
+    network = network_of(capture_fake(Training(model, torch.randn(2, 16)), CPU, "mlp"))
+    kinds = {node["calls"] for node in network["nodes"] if node["op"] == "calls"}
+    assert len(network["nodes"]) == 1 + 6 + 1 + 1
+    assert len(kinds) <= 5  # first, middle, last, optimizer, host
+
+
+def test_kinds_that_always_come_together_are_joined():
+    step = capture_fake(Training(nn.Sequential(*(nn.Linear(8, 8) for _ in range(4))), torch.randn(2, 8)), CPU, "mlp")
+    parts = parts_of(step)
+    left = joined(parts, [str(i) for i in range(len(parts))], 3)
+    assert len(left) == 3
+    assert sorted(i for part in left for i in part.calls) == list(range(len(step.calls)))
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        small(),
+        small(optimizer="adamw"),
+        small(precision="bf16"),
+        Training(nn.LSTM(6, 8, 2, batch_first=True), torch.randn(3, 5, 6), lambda y: y[0].sum()),
+        Training(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), torch.randn(2, 6, 16)),
+        Training(
+            nn.Sequential(nn.Embedding(50, 8), nn.GroupNorm(3, 3), nn.Flatten(), nn.Linear(24, 4)),
+            torch.randint(50, (5, 3)),
+        ),
+    ],
+)
+def test_parts_run_from_their_description_alone(training):
+    network = network_of(capture_fake(training, CPU, "any"))
+    for node in network["nodes"]:
+        if node["op"] == "calls" and node["name"] != "(host)":
+            part = Part(json.loads(node["calls"]), CPU)
+            shared = {}
+            copies = [part.make(shared) for _ in range(3)]
+            part.run(copies)
+            part.run(copies)
+
+
+def test_a_step_that_looks_at_values_is_run_on_the_cpu():
+    class Looks(nn.Linear):
+        def forward(self, x):
+            y = super().forward(x)
+            return y * 2 if y.sum().item() > 0 else y
+
+    step = capture(Training(Looks(4, 4), torch.randn(2, 4)), "cuda")
+    assert step.how == "cpu" and step.notes
+
+
+def test_checkpointing_accumulation_and_frozen_weights_are_what_ran():
+    from torch.utils.checkpoint import checkpoint
+
+    class Checkpointed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(8, 8), nn.Sequential(nn.Linear(8, 8), nn.Tanh())
+            self.first.requires_grad_(False)
+
+        def forward(self, x):
+            return checkpoint(self.second, self.first(x), use_reentrant=False)
+
+    step = capture_fake(
+        Training(Checkpointed(), torch.randn(2, 8, requires_grad=True), accumulate=2), CPU, "checkpointed"
+    )
+    assert ops(step, "backward").count("aten::tanh") == 2  # computed again, once for each micro-batch
+
+
+def test_a_loop_of_the_users_own():
+    seen = []
+
+    def run(model, optimizer):
+        seen.append(1)
+        optimizer.zero_grad()
+        model(torch.ones(2, 4)).sum().backward()
+        optimizer.step()
+
+    step = capture_fake(Training(nn.Linear(4, 4), (), run=run), torch.device("cuda:0"), "own")
+    assert seen and ops(step, "update")
+
+
+def test_it_is_quick():
+    start = time.monotonic()
+    capture(small(), "cuda")
+    assert time.monotonic() - start < 60
