@@ -159,12 +159,12 @@ def test_checkpointing_accumulation_and_frozen_weights_are_what_ran():
 
 
 def test_a_loop_of_the_users_own():
-    seen = []
+    seen, inputs = [], torch.ones(2, 4)
 
     def run(model, optimizer):
         seen.append(1)
         optimizer.zero_grad()
-        model(torch.ones(2, 4)).sum().backward()
+        model(inputs).sum().backward()
         optimizer.step()
 
     step = capture_fake(Training(nn.Linear(4, 4), (), run=run), torch.device("cuda:0"), "own")

@@ -107,8 +107,15 @@ def run(node: Any, gradients: dict[int, torch.Tensor], recorder: Recorder) -> tu
             variable.grad = gradients[0].detach() if variable.grad is None else variable.grad.add_(gradients[0])
             return ()
         arguments = [gradients.get(i) for i in range(len(node._input_metadata))]
-        apply = node.apply if isinstance(node, torch.autograd.function.BackwardCFunction) else node
-        results = apply(*arguments)
+        written_in_python = isinstance(node, torch.autograd.function.BackwardCFunction)
+        results = (node.apply if written_in_python else node)(*arguments)
     finally:
         recorder.node = None
-    return results if isinstance(results, tuple) else (results,)
+    results = results if isinstance(results, tuple) else (results,)
+    return aligned(node, results) if written_in_python else results
+
+
+def aligned(node: Any, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A function written in Python answers for every argument, but only tensors have a next function."""
+    wanted = iter([result for result, wants in zip(results, node.needs_input_grad) if wants])
+    return tuple(next(wanted, None) if following is not None else None for following, _ in node.next_functions)

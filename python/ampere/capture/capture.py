@@ -149,7 +149,12 @@ def capture_real(training: Training, name: str) -> Step:
     step = new_step(training, name, "cpu")
     device = torch.device("cpu")
     real = copy.copy(training)
-    real.model = copy.deepcopy(training.model).to(device)
+    real.model = copy.deepcopy(training.model)
+    if any(tensor.is_meta for tensor in [*real.model.parameters(), *real.model.buffers()]):
+        real.model = real.model.to_empty(device=device)
+        for tensor in [*real.model.parameters(), *real.model.buffers()]:
+            tensor.data.normal_(0, 0.02) if tensor.is_floating_point() else tensor.data.zero_()
+    real.model = real.model.to(device)
     pairs = zip(training.model.parameters(), real.model.parameters())
     recorder = Recorder(step, device)
     introduce_model(recorder, real.model)
