@@ -1,5 +1,6 @@
 #include "network/recorded_pass.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -37,8 +38,11 @@ RecordedTensor tensor_from(const Json& json, const std::string& where) {
   const JsonReader r(json, where);
   RecordedTensor tensor{r.integers("shape"), r.text("dtype"), role_from(r), r.text("name", ""), 0};
   if (tensor.shape.size() > kMaxRank) throw bad_input(where + ": more than 16 dimensions");
+  std::int64_t elements = 1;
   for (std::int64_t d : tensor.shape) {
     if (d < 0 || d > kMaxSize) throw bad_input(where + ": a dimension of " + std::to_string(d));
+    if (d > kMaxSize / elements) throw bad_input(where + ": too many elements");
+    elements *= std::max<std::int64_t>(d, 1);
   }
   const std::int64_t axis = r.integer("batch_axis", 0);
   if (axis < 0 || (axis > 0 && axis >= static_cast<std::int64_t>(tensor.shape.size())))

@@ -34,7 +34,8 @@ Json device_card(const Store& store, const StoredDevice& device, const Results& 
   for (const SurfaceCount& s : surfaces) {
     if (s.surface.purpose == Purpose::kEmpty || card.contains("modelled")) continue;
     const auto seen = store.points(device.id, s.recipe, s.surface.name);
-    card["modelled"] = seen.front().measurement.modelled;
+    // A damaged store may list a surface whose points it does not find.
+    if (!seen.empty()) card["modelled"] = seen.front().measurement.modelled;
   }
   // What ampere detect said of this very device and meter.
   for (const Json& found : results.detected) {

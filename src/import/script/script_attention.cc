@@ -10,6 +10,8 @@ namespace {
 
 using Kind = TracedValue::Kind;
 
+constexpr int kDeepestProduct = 100;  // they are spelled out by recursion
+
 bool is_weight(const TracedValue& v) { return v.kind == Kind::kParameter || v.kind == Kind::kConstant; }
 
 // (..., length, width) as (batch, length, heads x width): what is in front beside the batch counts as heads.
@@ -105,7 +107,9 @@ void product(ScriptImport& s, const TracedValue& a, const TracedValue& b, const 
   scores.right = b;
   for (TracedValue* side : {&scores.left, &scores.right}) {
     if (std::exchange(side->scaled, false)) scores.scaled = true;
+    if (side->scores) scores.depth = std::max(scores.depth, side->scores->depth + 1);
   }
+  if (scores.depth > kDeepestProduct) throw Unsupported("multiplies products of too many products");
   scores.mask = mask;
   scores.name = s.node_name(Op::kMatmul);
   TracedValue result;
@@ -161,7 +165,8 @@ void fused_attention(ScriptImport& s) {
 
 View spelled_out(ScriptImport& s, const Scores& scores) {
   const Straight a = s.straight(scores.left), b = s.straight(scores.right);
-  if (a.axes != b.axes) throw Unsupported("multiplies tensors of different layouts");
+  if (a.axes != b.axes || s.draft.shape(a.view.node).rank() != s.draft.shape(b.view.node).rank())
+    throw Unsupported("multiplies tensors of different layouts");
   int node = s.draft.add(Op::kMatmul, {a.view.node, b.view.node}, {}, scores.name);
   Arrangement layout = s.draft.layout(a.view.node);
   layout.back() = s.draft.layout(b.view.node).back();

@@ -167,16 +167,18 @@ const RecordedTensor& ScriptImport::output(std::size_t which) const {
 
 void ScriptImport::set(std::size_t which, TracedValue value) {
   value.shape = output_shape(which);
+  const bool fits = value.expanded ? value.view.dims.size() == value.shape.size()
+                                   : value.kind != Kind::kData || value.view.sizes() == value.shape;
+  if (!fits) {
+    throw Unsupported("puts out " + shape_text(value.shape) + " where " + shape_text(value.view.sizes()) +
+                      " was expected");
+  }
   TracedValue& place = values_[static_cast<std::size_t>(op_->outputs[which])];
   value.read_once = place.read_once;
   place = std::move(value);
 }
 
 void ScriptImport::set_data(std::size_t which, View view, bool scaled) {
-  if (view.sizes() != output_shape(which)) {
-    throw Unsupported("puts out " + shape_text(output_shape(which)) + " where " + shape_text(view.sizes()) +
-                      " was expected");
-  }
   TracedValue value;
   value.kind = Kind::kData;
   value.whole_numbers = output(which).dtype != "float";
@@ -186,13 +188,19 @@ void ScriptImport::set_data(std::size_t which, View view, bool scaled) {
 }
 
 View ScriptImport::data(const TracedValue& value) {
-  if (value.kind == Kind::kScores) return spelled_out(*this, *value.scores);
+  if (value.kind == Kind::kScores) {
+    const View scores = spelled_out(*this, *value.scores);
+    return scores.sizes() == value.shape ? scores : reshaped(scores, value.shape);
+  }
   if (value.kind == Kind::kState) {
-    if (value.shape.empty() || value.shape[0] != 1) throw Unsupported("reads the states of several layers");
+    if (value.shape.size() != 3 || value.shape[0] != 1)
+      throw Unsupported("reads the states of several layers");
     const std::int64_t length = draft.shape(value.view.node).dims[1];
     const View last = derived(Op::kSlice, straightened(value.view),
                               {{"axis", std::int64_t{1}}, {"start", length - 1}, {"end", length}}, {1});
-    return {last.node, {last.dims[1], last.dims[0], last.dims[2]}};
+    View state{last.node, {last.dims[1], last.dims[0], last.dims[2]}};
+    if (state.sizes() != value.shape) throw Unsupported("reads the states of several layers");
+    return state;
   }
   if (value.kind == Kind::kParameter) throw Unsupported("computes with trained tensors alone");
   if (value.kind != Kind::kData) throw Unsupported("reads what the network's input has no part in");
@@ -411,6 +419,11 @@ std::size_t normal_dim(std::int64_t dim, std::size_t rank) {
   if (at < 0 || at >= static_cast<std::int64_t>(rank))
     throw Unsupported("has no dimension " + std::to_string(dim));
   return static_cast<std::size_t>(at);
+}
+
+std::int64_t size_at(const Dims& shape, std::size_t dim) {
+  if (dim >= shape.size()) throw Unsupported("has no dimension " + std::to_string(dim));
+  return shape[dim];
 }
 
 }  // namespace ampere::script

@@ -107,6 +107,9 @@ Dims shortest(const Dims& values);
 // Dimension `dim` of `rank`, counted from the end when negative.
 std::size_t normal_dim(std::int64_t dim, std::size_t rank);
 
+// The size of a dimension; Unsupported where there is none, as in passes that nobody recorded.
+std::int64_t size_at(const Dims& shape, std::size_t dim);
+
 // Emits the ops that scores stand for.
 View spelled_out(ScriptImport& import, const Scores& scores);
 

@@ -84,6 +84,7 @@ void two_tensors(ScriptImport& s, const TracedValue& a, const TracedValue& b, bo
   const int node = s.add(product ? Op::kMul : Op::kAdd, {p.view.node, q.view.node}, {});
   Arrangement layout = s.draft.layout(p.view.node);
   const Arrangement& other = s.draft.layout(q.view.node);
+  if (layout.size() != other.size()) throw Unsupported("joins tensors of different layouts");
   for (std::size_t i = 0; i < layout.size(); ++i) {
     if (size_of(layout[i]) < size_of(other[i])) layout[i] = other[i];
   }
@@ -174,8 +175,9 @@ void pool(ScriptImport& s, Op op) {
 
 void adaptive_pool(ScriptImport& s) {
   const TracedValue& in = s.tensor("self");
-  if (in.shape.size() != 3 && in.shape.size() != 4) throw Unsupported("pools over 3 dimensions");
   const Dims& out = s.output_shape();
+  if ((in.shape.size() != 3 && in.shape.size() != 4) || out.size() != in.shape.size())
+    throw Unsupported("pools over 3 dimensions");
   const Dims size(out.begin() + 2, out.end());
   s.set_data(0, s.draft.view_of(s.add(Op::kAdaptiveAvgPool, {s.plain(in)}, {{"output", shortest(size)}})));
 }
@@ -212,7 +214,8 @@ void mean(ScriptImport& s) {
 void upsample(ScriptImport& s, const char* mode) {
   const TracedValue& in = s.tensor(s.has("self") ? "self" : "input");
   const Dims& out = s.output_shape();
-  if (in.shape.size() != 4 || out[2] % in.shape[2] != 0 || out[3] % in.shape[3] != 0)
+  const auto whole = [&](std::size_t dim) { return in.shape[dim] > 0 && out[dim] % in.shape[dim] == 0; };
+  if (in.shape.size() != 4 || out.size() != 4 || !whole(2) || !whole(3))
     throw Unsupported("resizes by what is no whole number");
   const Dims factor = {out[2] / in.shape[2], out[3] / in.shape[3]};
   s.set_data(0, s.draft.view_of(s.add(Op::kUpsample, {s.plain(in)},

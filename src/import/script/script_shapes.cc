@@ -28,7 +28,7 @@ void expand(ScriptImport& s) {
   TracedValue in = s.tensor("self");
   const Dims& to = s.output_shape();
   if (elements(in.shape) == elements(to)) return reshape(s);
-  if (in.kind != Kind::kData) throw Unsupported("expands what is not data");
+  if (in.kind != Kind::kData || to.size() < in.shape.size()) throw Unsupported("expands what is not data");
   in.view.dims.insert(in.view.dims.begin(), to.size() - in.shape.size(), Atoms{});
   in.expanded = true;
   s.set(0, std::move(in));
@@ -47,6 +47,10 @@ void permute(ScriptImport& s) {
   std::vector<std::size_t> order;
   const std::size_t rank = s.tensor("self").shape.size();
   for (std::int64_t dim : s.integers("dims", {})) order.push_back(normal_dim(dim, rank));
+  std::vector<std::size_t> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.size() != rank || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    throw Unsupported("does not name each dimension once");
   turn(s, order);
 }
 
@@ -94,7 +98,11 @@ bool set_apart(ScriptImport& s, const View& view, std::size_t dim, int* node, in
 }
 
 View cut(ScriptImport& s, const View& in, std::size_t dim, const Range& range) {
-  if (in.sizes()[dim] == range.size) return in;
+  const std::int64_t whole = in.sizes().at(dim);
+  if (whole == range.size) return in;
+  if (range.size < 1 || range.step < 1 || range.start >= whole ||
+      range.size - 1 > (whole - 1 - range.start) / range.step)
+    throw Unsupported("reads behind the end of a dimension");
   for (const Atom& a : s.draft.leaves(in.dims[dim])) {
     if (a.id == kBatchAtom) throw Unsupported("works along the batch");
   }
@@ -126,7 +134,7 @@ void slice(ScriptImport& s) {
   const std::size_t dim = normal_dim(s.integer("dim", 0), in.shape.size());
   if (s.output_shape() == in.shape) return hand_on(s);
   const std::int64_t start = first_of(s.integer("start", 0), in.shape[dim]);
-  s.set_data(0, cut(s, s.data(in), dim, {start, s.output_shape()[dim], s.integer("step", 1)}));
+  s.set_data(0, cut(s, s.data(in), dim, {start, size_at(s.output_shape(), dim), s.integer("step", 1)}));
 }
 
 void drop(View& view, std::size_t dim) {
@@ -166,16 +174,15 @@ void split(ScriptImport& s) {
   const bool drops = s.output_shape().size() < in.shape.size();
   std::int64_t start = 0;
   for (std::size_t i = 0; i < s.outputs(); ++i) {
-    // Outputs of one op have one rank, but in a pass that nobody recorded.
-    if (!drops && dim >= s.output_shape(i).size()) throw Unsupported("gives outputs of different ranks");
-    const std::int64_t size = drops ? 1 : s.output_shape(i)[dim];
+    const std::int64_t size = drops ? 1 : size_at(s.output_shape(i), dim);
     s.set_data(i, drops ? one_of(s, in, dim, start) : cut(s, s.data(in), dim, {start, size}));
     start += size;
   }
 }
 
 View joined(ScriptImport& s, const std::vector<Straight>& in, std::size_t dim) {
-  const int axis = ScriptImport::axis(in.at(0), static_cast<std::int64_t>(dim));
+  if (in.empty()) throw Unsupported("joins no tensors");
+  const int axis = ScriptImport::axis(in[0], static_cast<std::int64_t>(dim));
   std::vector<int> nodes;
   for (const Straight& one : in) {
     if (one.axes != in[0].axes) throw Unsupported("joins tensors of different layouts");
@@ -198,8 +205,8 @@ void concat(ScriptImport& s) {
       s.output_shape().size() == 3) {
     const Straight data = s.straight(in[1]);
     s.first_use(in[0].name);
-    return s.set_data(
-        0, s.derived(Op::kClassToken, data, {{"count", in[0].shape[1]}}, {ScriptImport::axis(data, 1)}));
+    return s.set_data(0, s.derived(Op::kClassToken, data, {{"count", size_at(in[0].shape, 1)}},
+                                   {ScriptImport::axis(data, 1)}));
   }
   // Old code starts a concatenation with an empty tensor.
   in.erase(std::remove_if(in.begin(), in.end(), [](const TracedValue& v) { return elements(v.shape) == 0; }),
@@ -216,6 +223,7 @@ void stack(ScriptImport& s) {
   std::vector<Straight> parts;
   for (const TracedValue& v : s.tensors("tensors")) {
     View view = s.data(v);
+    if (dim > view.dims.size()) throw Unsupported("joins tensors of different layouts");
     view.dims.insert(view.dims.begin() + static_cast<std::ptrdiff_t>(dim), Atoms{});
     parts.push_back(s.straightened(view));
   }

@@ -48,8 +48,11 @@ void convolution(ScriptImport& s) {
     throw Unsupported("convolves over " + std::to_string(spatial) + " dimensions");
   const Dims kernel(w.shape.begin() + 2, w.shape.end());
   const Dims dilation = stretched(s.integers("dilation", {1}), spatial);
+  if (dilation.size() != spatial ||
+      std::any_of(dilation.begin(), dilation.end(), [](std::int64_t d) { return d < 1 || d > kMaxWidth; }))
+    throw Unsupported("is dilated in another way");
   const std::int64_t groups = s.integer("groups", 1);
-  Attrs attrs = {{"out_channels", s.output_shape().at(1)},
+  Attrs attrs = {{"out_channels", size_at(s.output_shape(), 1)},
                  {"kernel", shortest(kernel)},
                  {"stride", shortest(s.integers("stride", {1}))},
                  {"padding", shortest(padding_of(s, kernel, dilation))},
@@ -87,12 +90,13 @@ void linear(ScriptImport& s) {
 
 void addmm(ScriptImport& s) {
   const TracedValue& w = weight(s, "mat2");
-  linear_layer(s, s.tensor("mat1"), w, w.shape.at(1), weight(s, "self").shape.size() == 1);
+  linear_layer(s, s.tensor("mat1"), w, size_at(w.shape, 1), weight(s, "self").shape.size() == 1);
 }
 
 // The input that whole numbers come from learns how many of them there are.
 void remember_vocabulary(ScriptImport& s, int node, std::int64_t rows) {
   while (!s.draft.node(node).inputs.empty()) node = s.draft.node(node).inputs[0];
+  if (s.draft.node(node).attrs.count("classes") == 0) throw Unsupported("looks up what are no whole numbers");
   const std::int64_t known = std::get<std::int64_t>(s.draft.get(node, "classes"));
   s.draft.set(node, "classes", std::min(known, rows));
 }
@@ -130,8 +134,8 @@ void recurrent(ScriptImport& s, Op op) {
   const bool both = s.flag("bidirectional", false);
   const std::int64_t per_direction = s.flag("has_biases", true) ? 4 : 2;
   const std::int64_t per_layer = per_direction * (both ? 2 : 1);
-  if (static_cast<std::int64_t>(weights.size()) != layers * per_layer)
-    throw Unsupported("projects its states");
+  const auto given = static_cast<std::int64_t>(weights.size());
+  if (given % per_layer != 0 || given / per_layer != layers) throw Unsupported("projects its states");
   if (s.number("dropout", 0) > 0 && layers > 1)
     s.note("dropout between the layers of a recurrent op is left out");
   const View out = s.derived(op, data,
@@ -167,7 +171,7 @@ void batch_norm(ScriptImport& s) {
 
 void instance_norm(ScriptImport& s) {
   if (s.tensor("input").shape.size() < 3) throw Unsupported("normalises vectors");
-  norm(s, Op::kGroupNorm, {{"groups", s.output_shape()[1]}, {"affine", s.has("weight")}});
+  norm(s, Op::kGroupNorm, {{"groups", size_at(s.output_shape(), 1)}, {"affine", s.has("weight")}});
 }
 
 void group_norm(ScriptImport& s) {

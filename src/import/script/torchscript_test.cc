@@ -319,6 +319,10 @@ TEST(TorchScript, PassesThatCannotBeTrue) {
        [](Json& j) {
          j["tensors"][0]["shape"] = {std::int64_t{1} << 60, 4};
        }},
+      {"too many elements",
+       [](Json& j) {
+         j["tensors"][0]["shape"] = {1 << 30, 1 << 30, 1 << 30};
+       }},
       {"an unknown role", [](Json& j) { j["tensors"][0]["role"] = "king"; }},
       {"an output that is not there", [](Json& j) { j["outputs"] = {99}; }},
       {"a negative output", [](Json& j) { j["outputs"] = {-1}; }},
@@ -342,6 +346,82 @@ TEST(TorchScript, ArgumentsOfTheWrongKindAreRefusedOpByOp) {
   EXPECT_THROW(p.import(y), Error);
   p.raw().ops[0].args = {{"nothing", Pass::t(0)}};
   EXPECT_THROW(p.import(y), Error);
+}
+
+// Shapes and numbers that no framework puts out; the sanitizers see what is read where nothing is.
+TEST(TorchScript, OpsWhoseShapesCannotBeTrueAreRefused) {
+  struct Case {
+    const char* op;
+    Json args;  // beside self and input, which are a 2x3x8x8 tensor
+    Ints output;
+  };
+  Pass with;
+  const int x = with.input({kBatch, 3, 8, 8});
+  const Json data = Pass::t(x), matrix = Pass::t(with.parameter({4, 8}, "matrix")),
+             vector = Pass::t(with.parameter({8}, "vector")),
+             kernel = Pass::t(with.parameter({4, 3, 3, 3}, "kernel"));
+  const std::int64_t huge = std::int64_t{1} << 62;
+  const std::vector<Case> cases = {
+      {"slice", {{"dim", 3}, {"start", 0}, {"end", 2}}, {kBatch, 3, 8}},
+      {"slice", {{"dim", 3}, {"start", 0}, {"step", huge}}, {kBatch, 3, 8, 5}},
+      {"slice", {{"dim", 3}, {"start", 6}}, {kBatch, 3, 8, 5}},
+      {"select", {{"dim", 3}, {"index", 8}}, {kBatch, 3, 8}},
+      {"expand", {{"size", {8}}}, {8}},
+      {"permute", {{"dims", {0, 1, 2, 2}}}, {kBatch, 3, 8, 8}},
+      {"permute", {{"dims", {0, 1}}}, {kBatch, 3}},
+      {"cat", {{"tensors", Json::array()}, {"dim", 1}}, {kBatch, 3, 8, 8}},
+      {"stack", {{"tensors", {data, data}}, {"dim", 5}}, {kBatch, 3, 8, 8, 1, 2}},
+      {"contiguous", Json::object(), {kBatch, 3, 8}},
+      {"mul", {{"other", 2}}, {kBatch, 3, 8, 9}},
+      {"adaptive_avg_pool2d", {{"output_size", {1, 1}}}, {kBatch}},
+      {"upsample_nearest2d", {{"output_size", {16, 16}}}, {kBatch, 3}},
+      {"instance_norm", Json::object(), {kBatch}},
+      {"conv2d", {{"weight", kernel}}, {kBatch}},
+      {"conv2d", {{"weight", kernel}, {"padding", "same"}, {"dilation", {1, huge}}}, {kBatch, 4, 8, 8}},
+      {"conv2d", {{"weight", kernel}, {"padding", "same"}, {"dilation", Json::array()}}, {kBatch, 4, 8, 8}},
+      {"addmm", {{"mat1", data}, {"mat2", vector}, {"self", vector}}, {kBatch, 3, 8, 8}},
+      {"embedding", {{"weight", matrix}, {"indices", data}}, {kBatch, 3, 8, 8, 8}},
+      {"matmul", {{"other", data}}, {kBatch}},
+  };
+  for (const Case& one : cases) {
+    Pass p = with;
+    Json args = one.args;
+    for (const char* name : {"self", "input"}) {
+      if (!args.contains(name)) args[name] = data;
+    }
+    if (args.contains("tensors")) args.erase("self");
+    const int y = p.op(one.op, args, one.output);
+    EXPECT_THROW(p.import(p.op("relu", {{"self", Pass::t(y)}}, one.output)), Error)
+        << one.op << " " << one.args.dump();
+  }
+  Pass p;
+  const int words = p.input({kBatch, 5});
+  const int y =
+      p.op("embedding", {{"weight", Pass::t(p.parameter({9, 4}, "table"))}, {"indices", Pass::t(words)}},
+           {kBatch, 5, 4});
+  EXPECT_THROW(p.import(y), Error);
+}
+
+TEST(TorchScript, ARecurrentOpOfTooManyLayersIsRefused) {
+  Pass p;
+  const int x = p.input({kBatch, 5, 4});
+  const Json w = Pass::t(p.parameter({16, 4}, "w"));
+  const int y = p.op("lstm",
+                     {{"input", Pass::t(x)},
+                      {"params", {w, w, w, w}},
+                      {"has_biases", true},
+                      {"batch_first", true},
+                      {"num_layers", std::int64_t{1} << 62}},
+                     {kBatch, 5, 4});
+  EXPECT_THROW(p.import(y), Error);
+}
+
+TEST(TorchScript, ProductsOfProductsEnd) {
+  Pass p;
+  int y = p.input({kBatch, 4, 4});
+  for (int i = 0; i < 5000; ++i)
+    y = p.op("matmul", {{"self", Pass::t(y)}, {"other", Pass::t(y)}}, {kBatch, 4, 4});
+  EXPECT_THROW(p.import(p.op("relu", {{"self", Pass::t(y)}}, {kBatch, 4, 4})), Error);
 }
 
 TEST(TorchScript, Paths) {

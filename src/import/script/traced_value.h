@@ -45,6 +45,7 @@ struct Scores {
   bool softmax = false;
   double dropout = 0;
   std::string name;
+  int depth = 1;  // of products of products
 };
 
 }  // namespace ampere::script
