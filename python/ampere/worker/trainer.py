@@ -17,7 +17,7 @@ class Trainer(nn.Module):
         super().__init__()
         nodes, self.outputs = read_network(params)
         batch = integer(params, "batch", REQUIRED, 1, 1 << 24)
-        if recipe.optimizer == "captured":
+        if recipe.optimizer == "captured" and any(node.op != "input" for node in nodes):
             raise bad_input(
                 'recipe: optimizer "captured" is for networks of captured calls; choose sgd, momentum or adam'
             )
