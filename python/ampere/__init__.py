@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         Recipe,
         Step,
         TrainingSetup,
-        estimate,
         iterations_of,
         known_models,
         meters,
@@ -44,7 +43,9 @@ if TYPE_CHECKING:
         schedule_jobs_file,
         stored_devices,
     )
+    from .estimating import compare, estimate
     from .monitor import Monitor, Window
+    from .prediction import Job, ModuleCost, Prediction
 
 __version__ = version()
 
@@ -60,7 +61,11 @@ _LAZY = {
     "Step": "_core",
     "TrainingSetup": "_core",
     "Window": "monitor",
-    "estimate": "_core",
+    "Job": "prediction",
+    "ModuleCost": "prediction",
+    "Prediction": "prediction",
+    "compare": "estimating",
+    "estimate": "estimating",
     "iterations_of": "_core",
     "known_models": "_core",
     "meters": "_core",
@@ -94,6 +99,10 @@ __all__ = [
     "Step",
     "TrainingSetup",
     "Window",
+    "Job",
+    "ModuleCost",
+    "Prediction",
+    "compare",
     "estimate",
     "iterations_of",
     "known_models",

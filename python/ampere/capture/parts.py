@@ -20,6 +20,8 @@ STILL_A_WEIGHT = {"aten::t", "aten::transpose", "aten::view", "aten::_unsafe_vie
                   "aten::split_with_sizes", "aten::chunk", "aten::cat", "aten::clone", "aten::reshape", "aten::unbind"}
 VIEWS = STILL_A_WEIGHT - {"aten::_to_copy", "aten::cat", "aten::clone"}
 ATTENTION = "aten::scaled_dot_product_attention"
+# Nodes that are no parts of the step.
+INPUT, HOST = "(input)", "(host)"
 # Caches are smaller than this; beyond it a larger step makes no difference.
 LARGEST_FOOTPRINT = 1 << 28
 
@@ -93,15 +95,33 @@ def network_of(step: Step) -> dict[str, Any]:
     nodes = []
     for part in parts_of(step):
         calls = [step.calls[i] for i in part.calls]
-        host = [sum(c.modules for c in calls), sum(c.phase == "forward" for c in calls), sum(c.nodes for c in calls),
-                step.updated if part.name == "(optimizer)" else 0]
         nodes.append({
             "op": "calls", "name": part.name, "batch": step.batch, "label": label_of(step, calls),
-            "flops": float(sum(c.flops for c in calls)), "bytes": float(sum(bytes_of(step, c) for c in calls)), "host": host,
+            "flops": sum(c.flops for c in calls), "bytes": sum(bytes_of(step, c) for c in calls),
             "calls": json.dumps(body_of(step, part, footprint, phases), separators=(",", ":"), sort_keys=True)})
+    nodes[0]["parameters"] = step.parameters
+    # What the host does besides is no part's own: a module may hold many parts, or none.
+    nodes.append({"op": "calls", "name": HOST, "batch": step.batch, "label": "host", "bytes": 1, "calls": "{}",
+                  "host": host_work(step)})
+    # They run one after the other; what reads what is told by the calls themselves.
+    nodes.insert(0, {"op": "input", "name": INPUT, "shape": [1]})
     for before, node in zip(nodes, nodes[1:]):
         node["inputs"] = [before["name"]]
     return {"schema_version": 1, "name": step.name, "nodes": nodes}
+
+
+def host_work(step: Step) -> list[int]:
+    """What issuing a step costs follows from how often the host is asked: modules called, aten calls that compute in the
+    forward pass and after it, calls that only make views, tensors that the optimizer goes through."""
+    counts = [sum(call.modules for call in step.calls), 0, 0, 0, 0]
+    for call in step.calls:
+        if call.phase == "update":
+            counts[4] += len(tensors_in(call.args))
+        elif call.op in VIEWS:
+            counts[3] += 1
+        else:
+            counts[1 if call.phase == "forward" else 2] += 1
+    return counts
 
 
 def last_phases(step: Step) -> dict[int, str]:

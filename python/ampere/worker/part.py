@@ -130,6 +130,7 @@ class Part:
         for call, _ in self.runs["update"]:
             call(env)
 
+    @torch.no_grad()
     def run(self, copies: list[Copy]) -> None:
         """One iteration of every copy."""
         for copy in copies:

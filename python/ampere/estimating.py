@@ -1,0 +1,147 @@
+"""`ampere.estimate`: how many joules one step of training this model takes on this device."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .prediction import Prediction
+
+if TYPE_CHECKING:
+    import torch
+
+PRECISIONS = {
+    "default": "PyTorch's default precision (TF32 in convolutions, float32 elsewhere)",
+    "fp32": "strict float32",
+    "tf32": "TF32 in convolutions and matrix products",
+    "bf16": "bfloat16 autocast",
+    "fp16": "float16 autocast with gradient scaling",
+}
+
+_open: dict[tuple[str, ...], _core.Device] = {}
+
+
+def estimate(model: Any, inputs: Any = None, *args: Any, loss: Callable[[Any], torch.Tensor] | None = None,
+             optimizer: Any = "sgd", precision: str = "default", device: Any = None, accumulate: int = 1,
+             clip: float | None = None, step: Callable[..., None] | None = None, mode: str = "eager", store: str = "",
+             worker: str = "", meter: str = "", on_step: Callable[[_core.Step], object] | None = None, **library: Any) -> Any:
+    """Before anyone trains it: captures one step of the model without running it, measures each kind of part that it is
+    made of on the device, half a second each, and adds them up. What is measured is kept, so the next network is quicker.
+
+    model      an nn.Module, on any device, the meta device included; it is not changed and not trained
+    inputs     what it is called with: a tensor, a tuple, or a dict of named arguments; only sizes count
+    loss       a function of the model's output; without one, its `loss` (Hugging Face) or the mean of its squares
+    optimizer  "sgd", "momentum", "adam", "adamw", an optimizer over the model's parameters, or a function that makes one
+    precision  "default", "fp32", "tf32", "bf16" or "fp16"
+    device     "cuda", "cpu", or a Device; without one, an accelerator where there is one
+    accumulate, clip   micro-batches per step; the norm that gradients are clipped to
+    step       instead of loss, accumulate and clip: a function (model, optimizer) that makes one step as your loop does
+    mode       "eager", or "replay" for a step that is captured in a CUDA graph
+
+    With a Device first it is the library's own function: estimate(device, model, batch, recipe, ...).
+    """
+    if isinstance(model, _core.Device):
+        if on_step is not None:
+            library["on_step"] = on_step
+        if mode != "eager":
+            library["mode"] = mode
+        return _core.estimate(model, inputs, *args, **library)
+    if args or library:
+        raise TypeError(f"estimate() does not know {', '.join(library) or 'so many arguments'}")
+    captured = captured_network(model, inputs, loss, optimizer, precision, device, accumulate, clip, step)
+    there = device if isinstance(device, _core.Device) else open_device(captured.device, store, worker, meter)
+    network = _core.Model.from_json(json.dumps(captured.network))
+    found = _core.estimate(there, network, captured.step.batch, captured.recipe(), mode=mode,
+                           exact=there.can_measure, on_step=on_step)
+    return Prediction(captured.step.name, f"{there.name} ({there.meter})", captured.words, captured.step.batch * accumulate, found,
+                      captured.step.module_types, [*captured.notes(), *there.notes])
+
+
+class Captured:
+    def __init__(self, step: Any, network: dict[str, Any], precision: str, device: str, words: str):
+        self.step, self.network, self.precision, self.device, self.words = step, network, precision, device, words
+
+    def recipe(self) -> _core.Recipe:
+        """Optimizer and mixed precision are in the calls; what they do not tell is how float32 is computed."""
+        import torch
+
+        precision = self.precision if self.precision in ("fp32", "tf32") else "default"
+        threads = torch.get_num_threads() if self.device == "cpu" else 1
+        return _core.Recipe(optimizer="captured", precision="default" if self.device == "cpu" else precision, threads=threads)
+
+    def notes(self) -> list[str]:
+        said = list(dict.fromkeys(self.step.notes))
+        if self.device != "cpu" and self.precision == "fp32":
+            said.append("strict float32 was asked for; as PyTorch comes it computes convolutions in TF32, which often takes half the energy")
+        return said
+
+
+def captured_network(model: Any, inputs: Any, loss: Any, optimizer: Any, precision: str, device: Any, accumulate: int,
+                     clip: float | None, step: Any) -> Captured:
+    torch = require_torch()
+    from .capture import Training, capture
+    from .capture.parts import network_of
+
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"estimate() takes an nn.Module, not {type(model).__name__}; files are for ampere.Model.load()")
+    if inputs is None and step is None:
+        raise TypeError("estimate() needs inputs: a batch as the model is called with")
+    if precision not in PRECISIONS:
+        raise ValueError(f'unknown precision "{precision}" (known: {", ".join(PRECISIONS)})')
+    if accumulate < 1:
+        raise ValueError(f"accumulate must be 1 or more, not {accumulate}")
+    where = device_type(device)
+    training = Training(model, () if inputs is None else inputs, loss, optimizer, precision, accumulate, clip, step)
+    found = capture(training, where)
+    words = [PRECISIONS[precision], optimizer if isinstance(optimizer, str) else type(optimizer).__name__]
+    if accumulate > 1:
+        words.append(f"{accumulate} micro-batches a step")
+    return Captured(found, network_of(found), precision, where, ", ".join(words))
+
+
+def device_type(device: Any) -> str:
+    if isinstance(device, _core.Device):
+        return "cuda" if json.loads(device.fingerprint).get("type") == "cuda" else "cpu"
+    if device is None:
+        torch = require_torch()
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return str(device).partition(":")[0]
+
+
+def open_device(device: str, store: str = "", worker: str = "", meter: str = "") -> _core.Device:
+    """Opened once and kept: starting PyTorch takes seconds. Without the device here, what a store knows of it."""
+    torch = require_torch()
+    key = (device, store, worker, meter)
+    if key not in _open:
+        if device == "cuda" and not torch.cuda.is_available() and not worker:
+            _open[key] = _core.Device.stored(store)
+        else:
+            command = worker or f"AMPERE_DEVICE={shlex.quote(device)} {shlex.quote(sys.executable)} -m ampere.worker"
+            _open[key] = _core.Device.open(store, command, meter)
+    return _open[key]
+
+
+def compare(model: Any, inputs: Any, devices: Sequence[Any], **options: Any) -> list[Prediction]:
+    """The same step on several devices, the one that needs the least energy first."""
+    return sorted((estimate(model, inputs, device=device, **options) for device in devices), key=lambda p: p.energy_j)
+
+
+def require_torch() -> Any:
+    try:
+        import torch
+    except ImportError as e:
+        raise ImportError("this needs PyTorch 2.4 or newer: pip install torch") from e
+    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    if version < (2, 4):
+        raise ImportError(f"PyTorch {torch.__version__} is too old for capturing a step, which takes 2.4 or newer; the command "
+                          "line works with ONNX and TorchScript files of any version")
+    return torch
+
+
+def forget_devices() -> None:
+    """Ends the workers that estimate() keeps."""
+    _open.clear()

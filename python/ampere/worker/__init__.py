@@ -1,0 +1,1 @@
+"""The worker of the protocol, in the user's own PyTorch."""
