@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         stored_devices,
     )
     from .estimating import compare, estimate
+    from .hugging_face import Callback
+    from .lightning_callback import LightningCallback
     from .monitor import Monitor, Window
     from .prediction import Job, ModuleCost, Prediction
 
@@ -51,9 +53,11 @@ __version__ = version()
 
 # Which module a name comes from.
 _LAZY = {
+    "Callback": "hugging_face",
     "Device": "_core",
     "Estimate": "_core",
     "Interval": "_core",
+    "LightningCallback": "lightning_callback",
     "Meter": "_core",
     "Model": "_core",
     "Monitor": "monitor",
@@ -89,9 +93,11 @@ __all__ = [
     "UnstableError",
     "WorkerError",
     "version",
+    "Callback",
     "Device",
     "Estimate",
     "Interval",
+    "LightningCallback",
     "Meter",
     "Model",
     "Monitor",
