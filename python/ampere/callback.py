@@ -175,7 +175,13 @@ class Run:
         """Whether what comes before the next decision would not fit: a budget is kept, not found broken."""
         if self.budget_j is None or not self.reads:
             return False
-        return self.energy_j + self._ahead * (self.measured_step_j or 0.0) > self.budget_j
+        return self.energy_j + self._ahead * self._next_step_j() > self.budget_j
+
+    def _next_step_j(self) -> float:
+        """The first steps may take a hundred times what the others do: the next one is not judged by them."""
+        if self._cold is not None and self.last_step > self._cold[0]:
+            return self.measured_step_j or 0.0
+        return self._step_j * self.devices if self.has_prediction else 0.0
 
     def figures(self) -> dict[str, float]:
         """For a logger: those that are known by now."""
