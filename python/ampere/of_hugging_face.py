@@ -10,22 +10,11 @@ LENGTH = 128
 # For machines that have never downloaded them: configuration, what differs from its defaults, and the model that the
 # published configuration names. Defaults of a configuration are those of its first model.
 KNOWN: dict[str, tuple[str, dict[str, Any], str]] = {
-    "albert-base-v2": (
-        "AlbertConfig",
-        {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072},
-        "AlbertForMaskedLM",
-    ),
     "bert-base-cased": ("BertConfig", {"vocab_size": 28996}, "BertForMaskedLM"),
     "bert-base-uncased": ("BertConfig", {}, "BertForMaskedLM"),
-    "bert-large-uncased": (
-        "BertConfig",
-        {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096},
-        "BertForMaskedLM",
-    ),
     "distilbert-base-uncased": ("DistilBertConfig", {}, "DistilBertForMaskedLM"),
     "google/vit-base-patch16-224": ("ViTConfig", {"num_labels": 1000}, "ViTForImageClassification"),
     "gpt2": ("GPT2Config", {}, "GPT2LMHeadModel"),
-    "gpt2-medium": ("GPT2Config", {"n_embd": 1024, "n_layer": 24, "n_head": 16}, "GPT2LMHeadModel"),
     "roberta-base": (
         "RobertaConfig",
         {"max_position_embeddings": 514, "type_vocab_size": 1, "vocab_size": 50265},
