@@ -20,7 +20,7 @@ KNOWN: dict[str, tuple[str, dict[str, Any], str]] = {
         {"max_position_embeddings": 514, "type_vocab_size": 1, "vocab_size": 50265},
         "RobertaForMaskedLM",
     ),
-    "t5-small": ("T5Config", {}, "T5ForConditionalGeneration"),
+    "t5-small": ("T5Config", {"decoder_start_token_id": 0}, "T5ForConditionalGeneration"),
 }
 
 
