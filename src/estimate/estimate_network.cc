@@ -16,7 +16,7 @@ constexpr double kCapturedSpread = 0.03;
 CompositionError composition_for(const DeviceProfile& profile, const Method& method,
                                  const std::vector<Layer>& layers, const std::string& family, Part part) {
   CompositionError error = composition_of(profile, method.name, family, part);
-  const bool captured = !layers.empty() && layers.front().kind.ops.front().op == Op::kCalls;
+  const bool captured = !layers.empty() && is_captured(layers.front().kind);
   if (captured && error.networks == 0) error.deviation = kCapturedSpread;
   return error;
 }

@@ -138,7 +138,7 @@ def network_of(step: Step, most_kinds: int = MOST_KINDS) -> dict[str, Any]:
             }
         )
     nodes[0]["parameters"] = step.parameters
-    # What the host does besides is no part's own: a module may hold many parts, or none.
+    # Calling modules is no part's own work: one may hold many parts, or none.
     nodes.append(
         {
             "op": "calls",
@@ -147,7 +147,7 @@ def network_of(step: Step, most_kinds: int = MOST_KINDS) -> dict[str, Any]:
             "label": "host",
             "bytes": 1,
             "calls": "{}",
-            "host": host_work(step),
+            "host": [sum(call.modules for call in step.calls)],
         }
     )
     # They run one after the other; what reads what is told by the calls themselves.
@@ -198,20 +198,6 @@ def joined(parts: list[Part], bodies: list[str], most_kinds: int) -> list[Part]:
     return parts
 
 
-def host_work(step: Step) -> list[int]:
-    """What issuing a step costs follows from how often the host is asked: modules called, aten calls that compute in the
-    forward pass and after it, calls that only make views, tensors that the optimizer goes through."""
-    counts = [sum(call.modules for call in step.calls), 0, 0, 0, 0]
-    for call in step.calls:
-        if call.phase == "update":
-            counts[4] += len(tensors_in(call.args))
-        elif call.op in VIEWS:
-            counts[3] += 1
-        else:
-            counts[1 if call.phase == "forward" else 2] += 1
-    return counts
-
-
 def last_phases(step: Step) -> dict[int, str]:
     """For each stretch of memory, the phase that reads it last: how long it is kept."""
     last: dict[int, str] = {}
@@ -249,9 +235,11 @@ def body_of(
 
     def is_rectified(number: int) -> bool:
         """Half of it is zeros, which draws less power than other numbers do."""
-        while writers.get(number, ("", []))[0] in KEEPS_ZEROS and writers[number][1]:
+        seen: set[int] = set()
+        while number not in seen and number in writers and writers[number][0] in KEEPS_ZEROS and writers[number][1]:
+            seen.add(number)
             number = writers[number][1][0]
-        return writers.get(number, ("",))[0] in RECTIFIERS
+        return number in writers and writers[number][0] in RECTIFIERS
 
     def meet(number: int) -> None:
         if number in numbers:
