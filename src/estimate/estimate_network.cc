@@ -8,8 +8,9 @@
 namespace ampere {
 namespace {
 
-// Parts of a captured step are measured as they run in the network: same sizes, strides, types, and as much in
-// the cache. What is left of adding up is this (standard deviation; results/h200/python.md has the figures).
+// Parts of a captured step are measured as they run in the network: same sizes, strides, types, and as much
+// in the cache. What is left of adding up is this (standard deviation; results/h200/python.md has the
+// figures).
 constexpr double kCapturedSpread = 0.03;
 
 // What was learned from whole networks; where there were none, what is believed of such layers.
