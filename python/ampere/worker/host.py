@@ -19,7 +19,7 @@ from torch import nn
 from ..capture import Step, Training, capture
 from ..capture.arguments import tensors_in
 from ..capture.parts import HOST, VIEWS, network_of
-from .part import Part
+from .part import RECURRENT, Part
 
 SECONDS_EACH = 0.3
 
@@ -176,7 +176,11 @@ def weights(device: torch.device) -> tuple[tuple[float, ...], float]:
 def part_seconds(part: Part) -> float:
     """To issue a part within a training loop."""
     found, _ = weights(part.device)
-    return sum(w * x for w, x in zip(found, features_of_part(part)))
+    features = features_of_part(part)
+    told = sum(w * x for w, x in zip(found, features))
+    # One call of a recurrent layer launches a kernel for every step of the sequence, in PyTorch and here alike.
+    recurrent = any(call["op"] in RECURRENT for call in part.forward)
+    return max(told, features[ISSUED]) if recurrent else told
 
 
 def loop_seconds(modules: int, device: torch.device) -> tuple[float, float]:
