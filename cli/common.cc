@@ -49,7 +49,8 @@ void add_worker_options(CLI::App& verb, CommonOptions& o) {
 }
 
 void add_recipe_options(CLI::App& verb, ModelOptions& o) {
-  verb.add_option("--optimizer", o.recipe.optimizer, "sgd, momentum, adam; captured: as the network file says")
+  verb.add_option("--optimizer", o.recipe.optimizer,
+                  "sgd, momentum, adam; captured: as the network file says")
       ->check(CLI::IsMember(kOptimizers));
   verb.add_option("--precision", o.recipe.precision, "default: as PyTorch comes; fp32 (strict), tf32 or bf16")
       ->check(CLI::IsMember(kPrecisions));

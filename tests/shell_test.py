@@ -57,7 +57,7 @@ class Completion(AmpereTest):
         self.assertLessEqual(set(self.verbs()), set(self.in_fish("ampere ")))
         self.assertEqual(self.in_fish("ampere prof"), ["profile"])
         self.assertIn("list", self.in_fish("ampere store "))
-        self.assertEqual(set(self.in_fish("ampere profile --optimizer ")), {"sgd", "momentum", "adam"})
+        self.assertEqual(set(self.in_fish("ampere profile --optimizer ")), {"sgd", "momentum", "adam", "captured"})
         self.assertIn("--batch", self.in_fish("ampere estimate --b"))
         self.assertIn("resnet18", self.in_fish("ampere estimate resn"))
 

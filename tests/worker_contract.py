@@ -2,7 +2,7 @@
 """What every worker must do (docs/protocol.md): one scripted conversation, run against any worker.
 
     tests/worker_contract.py build/bin/ampere-worker
-    tests/worker_contract.py /usr/bin/python3 examples/pytorch_worker.py
+    tests/worker_contract.py python -m ampere.worker
 """
 
 import json

@@ -8,15 +8,16 @@
 namespace ampere {
 namespace {
 
-// Parts of a captured step are measured as they run in the network: same sizes, strides, types, and as much in
-// the cache. What is left of adding up is this (standard deviation; results/h200/python.md has the figures).
+// Parts of a captured step are measured as they run in the network: same sizes, strides, types, and as much
+// in the cache. What is left of adding up is this (standard deviation; results/h200/python.md has the
+// figures).
 constexpr double kCapturedSpread = 0.03;
 
 // What was learned from whole networks; where there were none, what is believed of such layers.
 CompositionError composition_for(const DeviceProfile& profile, const Method& method,
                                  const std::vector<Layer>& layers, const std::string& family, Part part) {
   CompositionError error = composition_of(profile, method.name, family, part);
-  const bool captured = !layers.empty() && layers.front().kind.ops.front().op == Op::kCalls;
+  const bool captured = !layers.empty() && is_captured(layers.front().kind);
   if (captured && error.networks == 0) error.deviation = kCapturedSpread;
   return error;
 }

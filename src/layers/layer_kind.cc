@@ -186,6 +186,8 @@ std::string LayerKind::word() const { return word_of_ops(*this, ops.size()); }
 
 std::string LayerKind::first_op_word() const { return word_of_ops(*this, 1); }
 
+bool is_captured(const LayerKind& kind) { return kind.ops.front().op == Op::kCalls; }
+
 Network build_layer(const LayerKind& kind, Channels channels) {
   const std::string word = kind.word();
   const bool in_ok =

@@ -49,6 +49,9 @@ struct LayerKind {
   std::string first_op_word() const;
 };
 
+// A part of a captured training step.
+bool is_captured(const LayerKind& kind);
+
 // The network that consists of one layer of this kind at these channels. Throws Error{kBadInput} when
 // the kind does not allow them.
 Network build_layer(const LayerKind& kind, Channels channels);

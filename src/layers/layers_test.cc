@@ -101,5 +101,22 @@ TEST(Layers, GroupedAndDepthwiseConvolutions) {
   EXPECT_EQ(domain_of(layers[2]).out.min, 4);
 }
 
+TEST(Layers, CapturedCallsAreKindsByWhatTheyCall) {
+  const char* text = R"({"nodes": [{"op": "input", "shape": [1]},
+    {"op": "calls", "name": "a", "calls": "{1}", "label": "Conv2d", "batch": 4, "bytes": 1},
+    {"op": "calls", "name": "b", "calls": "{1}", "label": "Conv2d", "batch": 4, "bytes": 1},
+    {"op": "calls", "name": "c", "calls": "{2}", "label": "Conv2d", "batch": 4, "bytes": 1},
+    {"op": "calls", "name": "loop", "calls": "{2}", "label": "Conv2d", "batch": 4, "bytes": 1, "host": [7]}]})";
+  const auto layers = parse_layers(network_from_json(parse_json(text, "t"), "t"), 4);
+  ASSERT_EQ(layers.size(), 4u);
+  EXPECT_EQ(layers[0].key(), layers[1].key());
+  EXPECT_NE(layers[1].key(), layers[2].key());
+  EXPECT_NE(layers[2].key(), layers[3].key());
+  EXPECT_EQ(layers.back().role, LayerRole::kHidden);  // its calls hold the loss, if any
+  EXPECT_THAT(layers[0].kind.word(), testing::StartsWith("Conv2d#"));
+  const Network alone = build_layer(layers[0].kind, layers[0].channels);
+  EXPECT_EQ(alone.nodes().back().word("calls"), "{1}");
+}
+
 }  // namespace
 }  // namespace ampere

@@ -17,7 +17,8 @@ void add_host(const LayerModels& models, const std::vector<Layer>& layers,
               const std::map<std::string, std::string>& surface_of, SplitParts& parts) {
   std::map<std::string, int> count;
   for (const Layer& layer : layers) ++count[surface_of.at(layer.key())];
-  parts.host_s = models.profile().empty(Quantity::kHost);
+  const bool captured = !layers.empty() && is_captured(layers.front().kind);  // has a part for the loop
+  parts.host_s = captured ? 0 : models.profile().empty(Quantity::kHost);
   for (const auto& [key, n] : count) {
     const HostTime host = models.host(key);
     parts.host_s += n * host.mean;

@@ -178,5 +178,28 @@ TEST(Zoo, SmallestNetworksAreValid) {
   }
 }
 
+TEST(NetworkJson, CapturedCallsHoldForTheirBatchOnly) {
+  const char* text = R"({"nodes": [{"op": "input", "shape": [1]},
+    {"op": "calls", "name": "stem", "calls": "{}", "label": "Conv2d", "batch": 32, "flops": 5000000000000, "bytes": 7}]})";
+  const Network net = network_from_json(parse_json(text, "t"), "t");
+  EXPECT_EQ(captured_batch(net), 32);
+  EXPECT_EQ(captured_batch(build(parse_zoo("lenet5"))), std::nullopt);
+  EXPECT_EQ(network_cost(net, 32).flops(), 5e12);
+  EXPECT_EQ(network_cost(net, 32).bytes(), 7 + network_cost(net, 32).update_bytes);
+  try {
+    infer_shapes(net, 16);
+    FAIL() << "another batch is another step";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("captured with batch 32"));
+  }
+  const Json json = network_to_json(net);
+  EXPECT_EQ(network_to_json(network_from_json(json, "again")), json);
+  for (const char* bad : {R"({"op": "calls"})", R"({"op": "calls", "calls": {}})",
+                          R"({"op": "calls", "calls": "{}", "flops": -1})"}) {
+    const std::string nodes = R"({"nodes": [{"op": "input", "shape": [1]}, )" + std::string(bad) + "]}";
+    EXPECT_THROW(network_from_json(parse_json(nodes, "t"), "t"), Error) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace ampere

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "meter/open.h"
 #include "worker/host.h"
 #include "worker/measure.h"

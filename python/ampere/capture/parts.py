@@ -37,8 +37,21 @@ STILL_A_WEIGHT = {
     "aten::unbind",
 }
 VIEWS = STILL_A_WEIGHT - {"aten::_to_copy", "aten::cat", "aten::clone"}
-RECTIFIERS = {"aten::relu", "aten::relu_", "aten::hardtanh", "aten::hardtanh_", "aten::threshold"}
-KEEPS_ZEROS = VIEWS | {"aten::_to_copy", "aten::max_pool2d_with_indices", "aten::native_dropout", "aten::clone"}
+FUNCTIONS = {
+    "aten::relu": "relu",
+    "aten::relu_": "relu",
+    "aten::threshold": "relu",
+    "aten::hardtanh": "relu",
+    "aten::hardtanh_": "relu",
+    "aten::gelu": "gelu",
+    "aten::silu": "silu",
+    "aten::silu_": "silu",
+    "aten::hardswish": "silu",
+    "aten::hardswish_": "silu",
+    "aten::sigmoid": "sigmoid",
+    "aten::tanh": "tanh",
+}
+KEEPS_VALUES = VIEWS | {"aten::_to_copy", "aten::max_pool2d_with_indices", "aten::native_dropout", "aten::clone"}
 ATTENTION = "aten::scaled_dot_product_attention"
 # More would take longer to measure than a user waits.
 MOST_KINDS = 56
@@ -138,7 +151,7 @@ def network_of(step: Step, most_kinds: int = MOST_KINDS) -> dict[str, Any]:
             }
         )
     nodes[0]["parameters"] = step.parameters
-    # What the host does besides is no part's own: a module may hold many parts, or none.
+    # Calling modules is no part's own work: one may hold many parts, or none.
     nodes.append(
         {
             "op": "calls",
@@ -147,7 +160,7 @@ def network_of(step: Step, most_kinds: int = MOST_KINDS) -> dict[str, Any]:
             "label": "host",
             "bytes": 1,
             "calls": "{}",
-            "host": host_work(step),
+            "host": [sum(call.modules for call in step.calls)],
         }
     )
     # They run one after the other; what reads what is told by the calls themselves.
@@ -198,20 +211,6 @@ def joined(parts: list[Part], bodies: list[str], most_kinds: int) -> list[Part]:
     return parts
 
 
-def host_work(step: Step) -> list[int]:
-    """What issuing a step costs follows from how often the host is asked: modules called, aten calls that compute in the
-    forward pass and after it, calls that only make views, tensors that the optimizer goes through."""
-    counts = [sum(call.modules for call in step.calls), 0, 0, 0, 0]
-    for call in step.calls:
-        if call.phase == "update":
-            counts[4] += len(tensors_in(call.args))
-        elif call.op in VIEWS:
-            counts[3] += 1
-        else:
-            counts[1 if call.phase == "forward" else 2] += 1
-    return counts
-
-
 def last_phases(step: Step) -> dict[int, str]:
     """For each stretch of memory, the phase that reads it last: how long it is kept."""
     last: dict[int, str] = {}
@@ -228,7 +227,7 @@ def writers_of(step: Step) -> dict[int, tuple[str, list[int]]]:
         if call.phase == "forward":
             reads = tensors_in(call.args)
             for number in call.outputs:
-                if number is not None and not (call.op in KEEPS_ZEROS and number in reads):
+                if number is not None and not (call.op in KEEPS_VALUES and number in reads):
                     writers[number] = call.op, reads
     return writers
 
@@ -247,11 +246,13 @@ def body_of(
     gradients = {n for call in step.calls if call.phase == "backward" for n in call.outputs if n is not None}
     forwards = {n for call in step.calls if call.phase == "forward" for n in call.outputs if n is not None}
 
-    def is_rectified(number: int) -> bool:
-        """Half of it is zeros, which draws less power than other numbers do."""
-        while writers.get(number, ("", []))[0] in KEEPS_ZEROS and writers[number][1]:
+    def function_before(number: int) -> str:
+        """What wrote it: zeros and small numbers draw less power than others do."""
+        seen: set[int] = set()
+        while number not in seen and number in writers and writers[number][0] in KEEPS_VALUES and writers[number][1]:
+            seen.add(number)
             number = writers[number][1][0]
-        return writers.get(number, ("",))[0] in RECTIFIERS
+        return FUNCTIONS.get(writers[number][0], "") if number in writers else ""
 
     def meet(number: int) -> None:
         if number in numbers:
@@ -263,8 +264,8 @@ def body_of(
             entry["from"] = info.role or ("gradient" if number in gradients - forwards else "activation")
             if info.on_host:
                 entry["from"] = "host"
-            elif entry["from"] == "activation" and is_rectified(number):
-                entry["rectified"] = True
+            elif entry["from"] == "activation" and (function := function_before(number)):
+                entry["after"] = function
             if info.dtype.startswith(("int", "uint")):
                 low, high = info.values or (0, (info.below or 2) - 1)
                 entry["values"] = [max(0, low), min(high, info.below - 1)] if info.below else [low, high]

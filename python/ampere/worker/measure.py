@@ -10,8 +10,8 @@ import torch
 
 from .. import _core
 from .device import cache_bytes, free_bytes
-from .fields import REQUIRED, RequestError, bad_input, field, flag, integer, known_fields, number, one_of
-from .host import host_seconds
+from .fields import REQUIRED, RequestError, bad_input, field, flag, integer, is_int, known_fields, number, one_of
+from .host import loop_seconds, part_seconds
 from .metering import Asked, Seen, StandsStill, error_of_median, metered, time_only
 from .part import BadPart, Part
 from .recipe import read_recipe
@@ -65,7 +65,7 @@ def measure(params: dict[str, Any], device: torch.device, open_meter: Any) -> di
     note, host_s = "", None
     try:
         if node is not None:
-            work, note = part_work(node, device, mode)
+            work, host_s, note = part_work(node, device, mode)
             asked.min_ticks = max(asked.min_ticks, LEAST_TICKS)
         else:
             trainer = Trainer(
@@ -99,7 +99,7 @@ def calls_of(params: dict[str, Any]) -> dict[str, Any] | None:
     return found[0]
 
 
-def part_work(node: dict[str, Any], device: torch.device, mode: str) -> tuple[Repeated, str]:
+def part_work(node: dict[str, Any], device: torch.device, mode: str) -> tuple[Repeated, float | None, str]:
     try:
         body = json.loads(field(node, "calls", REQUIRED, lambda v: isinstance(v, str), "text"))
         part = Part(body, device)
@@ -107,19 +107,23 @@ def part_work(node: dict[str, Any], device: torch.device, mode: str) -> tuple[Re
         copies = [part.make(shared) for _ in range(part.copies(cache_bytes(device), free_bytes(device)))]
     except (BadPart, ValueError) as e:
         raise bad_input(f"calls: {e}") from e
-    run = lambda: part.run(copies)  # noqa: E731
+
+    def run() -> None:
+        part.run(copies)
+
     if device.type != "cuda":
-        return Issued(run, len(copies), device), (
-            "" if mode == "eager" else "a CPU has nothing to replay: measured eagerly"
-        )
+        note = "" if mode == "eager" else "a CPU has nothing to replay: measured eagerly"
+        return Issued(run, len(copies), device), None, note
+    host_s = part_seconds(part)
     # A part's own cost is what the device does, whichever way the whole network will be trained.
     try:
-        return Replayed(run, len(copies), device, (copies, shared)), ""
+        return Replayed(run, len(copies), device, (copies, shared)), host_s, ""
     except torch.OutOfMemoryError:
         raise
     except RuntimeError as e:
         torch.cuda.synchronize(device)
-        return Issued(run, len(copies), device), f"could not be captured, so it was issued: {str(e).splitlines()[0]}"
+        note = f"could not be captured, so it was issued: {str(e).splitlines()[0]}"
+        return Issued(run, len(copies), device), host_s, note
 
 
 def trainer_work(trainer: Trainer, device: torch.device, mode: str, phase: str) -> tuple[Repeated, float | None, str]:
@@ -140,17 +144,17 @@ def trainer_work(trainer: Trainer, device: torch.device, mode: str, phase: str) 
 
 
 def issuing(node: dict[str, Any], device: torch.device, meter: _core.Meter | None) -> dict[str, Any]:
-    """Of a node that stands for the host's work: nothing runs on the device."""
+    """Of a node that stands for the loop around the parts: nothing runs on the device."""
     counts = field(
         node,
         "host",
         [],
-        lambda v: isinstance(v, list) and len(v) == 5 and all(isinstance(c, int) for c in v),
-        "five counts, as capture gives them",
+        lambda v: isinstance(v, list) and len(v) == 1 and is_int(v[0]) and v[0] >= 0,
+        "a list of one count, of the modules that are called",
     )
-    host_s, miss = host_seconds(counts, device) if device.type == "cuda" else (None, 0.0)
+    host_s, miss = loop_seconds(counts[0], device) if device.type == "cuda" else (None, 0.0)
     seen = Seen([LEAST_SECONDS], [LEAST_JOULES] if meter else [], 1, True)
-    found = result(seen, meter, device.type == "cuda", "the host's work alone", host_s)
+    found = result(seen, meter, device.type == "cuda", "the training loop alone", host_s)
     found["time_error"] = miss
     return found
 

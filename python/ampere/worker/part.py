@@ -37,6 +37,15 @@ MAX_CALLS = 50_000
 MAX_COPIES = 24
 
 
+FUNCTIONS = {
+    "relu": torch.relu,
+    "gelu": torch.nn.functional.gelu,
+    "silu": torch.nn.functional.silu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+}
+
+
 class BadPart(Exception):
     """The description of a part makes no sense."""
 
@@ -310,6 +319,6 @@ def make_tensor(info: Any, device: torch.device) -> torch.Tensor:
         memory.normal_(0, 1e-3)
     else:
         memory.normal_()
-        if info.get("rectified"):
-            memory.clamp_(min=0)
+        if info.get("after") in FUNCTIONS:
+            memory.copy_(FUNCTIONS[info["after"]](memory))
     return memory.as_strided(info["sizes"], info["strides"])
