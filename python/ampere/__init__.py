@@ -44,8 +44,8 @@ if TYPE_CHECKING:
         stored_devices,
     )
     from .estimating import compare, estimate
-    from .hugging_face import Callback
-    from .lightning_callback import LightningCallback
+    from .hugging_face import Callback as Callback
+    from .lightning_callback import LightningCallback as LightningCallback
     from .monitor import Monitor, Window
     from .prediction import Job, ModuleCost, Prediction
 
@@ -81,6 +81,7 @@ _LAZY = {
     "stored_devices": "_core",
 }
 
+# Without the callbacks: whoever imports all of this need not have the trainers that they are for.
 __all__ = [
     "BadInputError",
     "Error",
@@ -93,11 +94,9 @@ __all__ = [
     "UnstableError",
     "WorkerError",
     "version",
-    "Callback",
     "Device",
     "Estimate",
     "Interval",
-    "LightningCallback",
     "Meter",
     "Model",
     "Monitor",

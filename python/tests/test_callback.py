@@ -265,3 +265,8 @@ def test_lightning_stops_for_a_budget(tmp_path, capsys):
     assert 0 < trainer.global_step < 160_000
     assert 9 < callback.run.energy_j < 11
     assert "stopped for it" in capsys.readouterr().out
+
+
+def test_all_can_be_imported_without_any_trainer():
+    code = "from ampere import *; import sys; assert not {'transformers', 'lightning'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

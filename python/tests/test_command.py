@@ -97,13 +97,30 @@ def test_wrong_usage_ends_with_2(train, capsys):
         assert ended.value.code == 2
 
 
+@pytest.mark.parametrize(
+    "name, parameters",
+    [
+        ("bert-base-cased", 108_340_804),
+        ("google-bert/bert-base-uncased", 109_514_298),
+        ("distilbert-base-uncased", 66_985_530),
+        ("google/vit-base-patch16-224", 86_567_656),
+        ("gpt2", 124_439_808),
+        ("roberta-base", 124_697_433),
+        ("t5-small", 60_506_624),
+    ],
+)
+def test_known_models_are_as_large_as_the_published_ones(name, parameters):
+    pytest.importorskip("transformers")
+    model, _ = named(name)
+    assert sum(p.numel() for p in model.parameters()) == parameters
+
+
 def test_models_by_name_need_no_weights_and_no_network(monkeypatch, tmp_path):
     pytest.importorskip("transformers")
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     model, _ = named("distilbert-base-uncased")
     assert type(model).__name__ == "DistilBertForMaskedLM" and next(model.parameters()).is_meta
-    assert sum(p.numel() for p in model.parameters()) == 66_985_530
     assert inputs_of(model, 2)["input_ids"].shape == (2, 128)
     assert inputs_of(model, 2, 64)["labels"].shape == (2, 64)
     with pytest.raises(BadSubject, match="512 tokens at most"):
