@@ -1,4 +1,5 @@
 // Compiled only where LibTorch has CUDA; no_cuda_device.cc stands in for it elsewhere.
+#include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>

@@ -311,8 +311,7 @@ Apply make_op(const Node& node, const std::vector<Tensor>& inputs, torch::nn::Mo
     case Op::kConvTranspose2d:
       return conv_transpose(owner, node, in);
     case Op::kCalls:
-      throw bad_input(describe(node) +
-                      ": captured calls need the worker of the Python package: python -m ampere.worker");
+      break;  // CapturedPart runs them
   }
   throw bad_input(describe(node) + ": this worker cannot train it");
 }

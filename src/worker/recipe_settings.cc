@@ -5,6 +5,8 @@
 #include <torch/torch.h>
 #include <torch/version.h>
 
+#include "base/error.h"
+
 namespace ampere::worker {
 namespace {
 

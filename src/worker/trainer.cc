@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/error.h"
 #include "network/cost.h"
+#include "worker/captured_part.h"
 #include "worker/network_module.h"
 #include "worker/recipe_settings.h"
 
@@ -71,12 +73,29 @@ bool is_empty(const Network& network) {
   return std::all_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.op == Op::kInput; });
 }
 
+// The one part of a captured step that a network is, if it is one.
+const Node* captured_calls(const Network& network) {
+  const Node* found = nullptr;
+  int others = 0;
+  for (const Node& node : network.nodes()) {
+    if (node.op == Op::kCalls && !found)
+      found = &node;
+    else if (node.op != Op::kInput)
+      ++others;
+  }
+  if (found && others > 0)
+    throw bad_input(describe(*found) +
+                    ": captured calls are measured one part at a time, with nothing else beside them");
+  return found;
+}
+
 }  // namespace
 
 struct Trainer::State {
   TrainerOptions options;
   bool cpu = true;
-  std::shared_ptr<NetworkModule> module;  // null for the empty iteration
+  std::shared_ptr<NetworkModule> module;   // null for the empty iteration
+  std::unique_ptr<CapturedPart> captured;  // instead of a module
   Tensors parameters;
   Tensors inputs;
   Tensors leaves;   // inputs that want a gradient
@@ -105,6 +124,10 @@ Trainer::Trainer(const Network& network, std::int64_t batch, const TrainerOption
   s.options = options;
   s.cpu = device.is_cpu();
   const torch::Device place = device.place();
+  if (const Node* calls = captured_calls(network)) {
+    s.captured = std::make_unique<CapturedPart>(calls->word("calls"), place, device.free_memory());
+    return;
+  }
   if (is_empty(network)) {
     s.parameters = {torch::ones({}, torch::TensorOptions().device(place)).requires_grad_()};
     s.targets = {torch::ones({}, torch::TensorOptions().device(place))};
@@ -196,8 +219,14 @@ void Trainer::State::run_phase(Phase phase) {
   }
 }
 
+int Trainer::iterations_per_step() const { return state_->captured ? state_->captured->copies() : 1; }
+
 void Trainer::step(Phase phase) {
   State& s = *state_;
+  if (s.captured) {
+    s.captured->run();
+    return;
+  }
   if (phase != Phase::kIteration) {
     s.run_phase(phase);
     return;

@@ -44,6 +44,8 @@ class Trainer {
   // phase, only that part is issued: a backward pass goes over the graph of the forward pass before it again,
   // an update takes the gradients that are there.
   void step(Phase phase = Phase::kIteration);
+  // How many iterations a step makes: 1, or as many as a captured part has copies.
+  int iterations_per_step() const;
 
   // Real data in place of the synthetic: the one input, and the class of each sample.
   void feed(const at::Tensor& input, const at::Tensor& classes);

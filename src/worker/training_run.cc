@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "base/error.h"
 #include "meter/once.h"
 #include "network/shape.h"
 #include "worker/trainer.h"
