@@ -1,5 +1,6 @@
 #include "worker/boxed_call.h"
 
+#include <ATen/ScalarOps.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <limits>
@@ -115,12 +116,21 @@ class Reader {
   }
 
   torch::Tensor tensor(const Json& value) const {
-    // A number where a tensor is wanted stands for a tensor of it.
-    if (!value.is_object()) return torch::scalar_tensor(real(value));
+    if (!value.is_object()) return of_number(value);
     return values_.at(value.at("t").get<std::size_t>());
   }
 
  private:
+  // A number where a tensor is wanted: it decides nothing about the type of the result.
+  static torch::Tensor of_number(const Json& value) {
+    const at::Scalar number = value.is_number_integer() ? at::Scalar(value.get<std::int64_t>())
+                              : value.is_boolean()      ? at::Scalar(value.get<bool>())
+                                                        : at::Scalar(real(value));
+    torch::Tensor out = c10::scalar_to_tensor(number);
+    out.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return out;
+  }
+
   IValue scalar(const Json& value) const {
     if (value.is_boolean()) return value.get<bool>();
     if (value.is_number_integer()) return value.get<std::int64_t>();
