@@ -325,7 +325,8 @@ void require_known(const BoxedCall& call) {
   if (call.gradient_of < 0) find(call);
 }
 
-void run(const BoxedCall& call, Values& values, std::map<int, Graph>& graphs, c10::Device place) {
+static void run_unchecked(const BoxedCall& call, Values& values, std::map<int, Graph>& graphs,
+                          c10::Device place) {
   if (call.gradient_of >= 0) {
     run_gradient(call, values, graphs[call.gradient_of], place);
   } else if (is_chosen_by_framework(call)) {
@@ -335,6 +336,14 @@ void run(const BoxedCall& call, Values& values, std::map<int, Graph>& graphs, c1
     keep(call, call_boxed(op, stack_for(call, op, Reader(values, place))), values);
   }
   for (const int n : call.done) values[static_cast<std::size_t>(n)] = torch::Tensor();
+}
+
+void run(const BoxedCall& call, Values& values, std::map<int, Graph>& graphs, c10::Device place) {
+  try {
+    run_unchecked(call, values, graphs, place);
+  } catch (const Json::exception&) {
+    throw bad_input("calls: an argument of " + call.op + " is of the wrong type");
+  }
 }
 
 }  // namespace ampere::worker

@@ -188,7 +188,11 @@ void CapturedPart::State::make_copies(std::int64_t footprint, std::int64_t free_
 CapturedPart::CapturedPart(const std::string& calls, c10::Device place, std::int64_t free_bytes)
     : state_(std::make_unique<State>(place)) {
   const Json json = parse_json(calls, "calls");
-  state_->read(json);
+  try {
+    state_->read(json);
+  } catch (const Json::exception&) {
+    throw bad_input("calls: what should be a number is none");
+  }
   const JsonReader r(json, "calls");
   state_->make_copies(r.integer_between("footprint", 1, 1, INT64_MAX), free_bytes);
 }

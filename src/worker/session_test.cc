@@ -59,6 +59,43 @@ TEST_F(SessionTest, DetectDescribesDeviceAndMeters) {
   EXPECT_TRUE(model);
 }
 
+std::string calls_node(Json body) {
+  return Json{{"op", "calls"},
+              {"inputs", {"input0"}},
+              {"calls", body.is_string() ? body.get<std::string>() : body.dump()}}
+      .dump();
+}
+
+TEST_F(SessionTest, MeasuresCapturedCalls) {
+  const Json floats = {{"sizes", {8, 8}}, {"strides", {8, 1}}, {"dtype", "float32"}};
+  Json input = floats, weight = floats, gradient = floats, kept = floats;
+  input["from"] = "activation";
+  weight["from"] = "parameter";
+  gradient["from"] = "gradient";
+  kept["until"] = "backward";
+  const auto t = [](int number) { return Json{{"t", number}}; };
+  const Json body = {
+      {"footprint", 1 << 20},
+      {"tensors", {input, weight, kept, gradient, floats}},
+      {"forward", {{{"op", "aten::mm"}, {"overload", "default"}, {"args", {t(0), t(1)}}, {"out", {2}}}}},
+      {"backward", {{{"op", "aten::mm"}, {"overload", "default"}, {"args", {t(3), t(2)}}, {"out", {4}}}}},
+      {"update", {{{"op", "aten::add_"}, {"overload", "Tensor"}, {"args", {t(1), 1}}, {"out", {1}}}}}};
+  const std::string source = R"({"op": "input", "shape": [1]}, )";
+  const Json response = ask(measure_line(source + calls_node(body)));
+  ASSERT_TRUE(response.at("ok").get<bool>()) << response;
+  EXPECT_GT(measurement_from_json(response.at("result")).energy_j.value_or(0), 0);
+  for (
+      const char* hostile :
+      {"", "{}", "[1]",
+       R"({"tensors": [], "footprint": 1, "forward": [{"op": "os::system", "args": [], "out": []}]})",
+       R"({"tensors": [], "footprint": 1, "forward": [{"op": "aten::from_file", "args": ["/etc/passwd"], "out": []}]})",
+       R"({"tensors": [], "footprint": 1, "forward": [{"op": "aten::mm", "args": [{"t": 5}, {"t": 6}], "out": [7]}]})",
+       R"({"tensors": [{"sizes": [-4], "strides": [1], "dtype": "float32", "from": "input"}], "footprint": 1})",
+       R"({"tensors": [{"sizes": [4], "strides": [1], "dtype": "float3", "from": "input"}], "footprint": 1})"}) {
+    EXPECT_EQ(kind_of(measure_line(source + calls_node(Json(hostile))), 5), "bad_input") << hostile;
+  }
+}
+
 TEST_F(SessionTest, MeasuresInEveryForm) {
   for (const char* rest : {"", R"(, "loss": false, "input_grad": true)", R"(, "mode": "replay")",
                            R"(, "recipe": {"optimizer": "adam", "deterministic": true})"}) {
