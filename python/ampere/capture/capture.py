@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map_only
 
 from .above_kernels import AboveKernels
 from .backward import walked
-from .fake import Fakes, as_if_there_were
+from .fake import Fakes, as_if_there_were, without_log
 from .modules import following
 from .recorder import DataDependent, Recorder
 from .step import Step
@@ -133,6 +133,7 @@ def capture_fake(training: Training, device: torch.device, name: str) -> Step:
     walk_it = device.type == "cuda" and not torch.cuda.is_available()
     with ExitStack() as stack:
         enter = stack.enter_context
+        enter(without_log())
         enter(as_if_there_were(device))
         enter(fakes.instead_of(training.model))
         enter(fakes.mode)
