@@ -28,6 +28,7 @@ STILL_A_WEIGHT = {
     "aten::slice",
     "aten::select",
     "aten::unsqueeze",
+    "aten::squeeze",
     "aten::split",
     "aten::split_with_sizes",
     "aten::chunk",

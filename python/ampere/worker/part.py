@@ -15,22 +15,8 @@ from typing import Any
 import torch
 
 from ..capture.arguments import decode, tensors_in, torch_constant
+from ..capture.parts import VIEWS
 
-VIEW_OPS = {
-    "aten::t",
-    "aten::transpose",
-    "aten::view",
-    "aten::_unsafe_view",
-    "aten::permute",
-    "aten::expand",
-    "aten::detach",
-    "aten::alias",
-    "aten::slice",
-    "aten::select",
-    "aten::unsqueeze",
-    "aten::squeeze",
-    "aten::reshape",
-}
 RECURRENT = {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu"}
 MAX_TENSORS = 100_000
 MAX_CALLS = 50_000
@@ -119,7 +105,7 @@ class Part:
         chain = []
         for call in self.forward:
             reads = tensors_in(call["args"])
-            if call["op"] in VIEW_OPS and len(call["out"]) == 1 and reads and reads[0] in from_outside:
+            if call["op"] in VIEWS and len(call["out"]) == 1 and reads and reads[0] in from_outside:
                 from_outside.add(call["out"][0])
                 chain.append(call)
         wanted: set[int] = set(read_backward)
