@@ -44,27 +44,69 @@ def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
         if not any(value.dim() == 4 for value in inputs.values()):
             raise NotApplicable("channels last is for images")
         module = module.to(memory_format=torch.channels_last)
-        inputs = {key: value.to(memory_format=torch.channels_last) if value.dim() == 4 else value for key, value in inputs.items()}
-    precision = "fp32" if recipe.strict_fp32 else {torch.bfloat16: "bf16", torch.float16: "fp16"}.get(recipe.autocast, "default")
+        inputs = {
+            key: value.to(memory_format=torch.channels_last) if value.dim() == 4 else value
+            for key, value in inputs.items()
+        }
+    precision = (
+        "fp32"
+        if recipe.strict_fp32
+        else {torch.bfloat16: "bf16", torch.float16: "fp16"}.get(recipe.autocast, "default")
+    )
     start = time.monotonic()
     found = ampere.estimate(
-        module, inputs, loss=lambda output: network.loss(output, targets), precision=precision, device=device, store=store,
-        optimizer="adamw" if recipe.adamw else "sgd", accumulate=recipe.micro_batches)
+        module,
+        inputs,
+        loss=lambda output: network.loss(output, targets),
+        precision=precision,
+        device=device,
+        store=store,
+        optimizer="adamw" if recipe.adamw else "sgd",
+        accumulate=recipe.micro_batches,
+    )
     seconds = time.monotonic() - start
-    common = {"network": name, "batch": batch, "recipe": recipe_name, "seconds": seconds, "notes": found.notes,
-              "device_energy_j": found.device_energy_j, "device_time_s": found.device_time_s, "host_time_s": found.host_time_s,
-              "idle_w": found.estimate.idle_power_w, "parts": len(found.estimate.layers),
-              "measured": found.estimate.probed.measured if found.estimate.probed else 0}
+    common = {
+        "network": name,
+        "batch": batch,
+        "recipe": recipe_name,
+        "seconds": seconds,
+        "notes": found.notes,
+        "device_energy_j": found.device_energy_j,
+        "device_time_s": found.device_time_s,
+        "host_time_s": found.host_time_s,
+        "idle_w": found.estimate.idle_power_w,
+        "parts": len(found.estimate.layers),
+        "measured": found.estimate.probed.measured if found.estimate.probed else 0,
+    }
     low, high = found.interval()
     time_low, time_high = found.time_interval()
     # A replayed step is the device's work alone; its interval is as wide as the eager one's.
-    rows = [{**common, "mode": "replay", "energy_j": found.device_energy_j, "time_s": found.device_time_s,
-             "low": found.device_energy_j * low / found.energy_j, "high": found.device_energy_j * high / found.energy_j},
-            {**common, "mode": "eager", "energy_j": found.energy_j, "time_s": found.time_s, "low": low, "high": high,
-             "time_low": time_low, "time_high": time_high}]
-    return {"rows": rows, "text": f"{name}@{batch:<5} {recipe_name:14} {found.energy_j:10.4f} J  {found.time_s * 1e3:9.3f} ms  "
-            f"device {found.device_energy_j:10.4f} J {found.device_time_s * 1e3:9.3f} ms  host {found.host_time_s * 1e3:8.3f} ms  "
-            f"{common['measured']} of {common['parts']} parts measured in {seconds:.0f} s"}
+    rows = [
+        {
+            **common,
+            "mode": "replay",
+            "energy_j": found.device_energy_j,
+            "time_s": found.device_time_s,
+            "low": found.device_energy_j * low / found.energy_j,
+            "high": found.device_energy_j * high / found.energy_j,
+        },
+        {
+            **common,
+            "mode": "eager",
+            "energy_j": found.energy_j,
+            "time_s": found.time_s,
+            "low": low,
+            "high": high,
+            "time_low": time_low,
+            "time_high": time_high,
+        },
+    ]
+    return {
+        "rows": rows,
+        "text": f"{name}@{batch:<5} {recipe_name:14} {found.energy_j:10.4f} J  {found.time_s * 1e3:9.3f} ms  "
+        f"device {found.device_energy_j:10.4f} J {found.device_time_s * 1e3:9.3f} ms  host {found.host_time_s * 1e3:8.3f} ms  "
+        f"{common['measured']} of {common['parts']} parts measured in {seconds:.0f} s",
+    }
 
 
 def main() -> int:
