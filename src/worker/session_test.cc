@@ -80,6 +80,8 @@ TEST_F(SessionTest, MeasuresCapturedCalls) {
       {"forward", {{{"op", "aten::mm"}, {"overload", "default"}, {"args", {t(0), t(1)}}, {"out", {2}}}}},
       {"backward", {{{"op", "aten::mm"}, {"overload", "default"}, {"args", {t(3), t(2)}}, {"out", {4}}}}},
       {"update", {{{"op", "aten::add_"}, {"overload", "Tensor"}, {"args", {t(1), 1}}, {"out", {1}}}}}};
+  // A network of ops has no optimizer among its calls.
+  EXPECT_EQ(kind_of(measure_line(lenet_nodes(), R"(, "recipe": {"optimizer": "captured"})"), 5), "bad_input");
   const std::string source = R"({"op": "input", "shape": [1]}, )";
   const Json response = ask(measure_line(source + calls_node(body)));
   ASSERT_TRUE(response.at("ok").get<bool>()) << response;

@@ -128,6 +128,9 @@ Trainer::Trainer(const Network& network, std::int64_t batch, const TrainerOption
     s.captured = std::make_unique<CapturedPart>(calls->word("calls"), place, device.free_memory());
     return;
   }
+  if (options.recipe.optimizer == "captured" && !is_empty(network))
+    throw bad_input(
+        "recipe: optimizer captured is for networks of captured calls; choose sgd, momentum or adam");
   if (is_empty(network)) {
     s.parameters = {torch::ones({}, torch::TensorOptions().device(place)).requires_grad_()};
     s.targets = {torch::ones({}, torch::TensorOptions().device(place))};
