@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kFirstLayers = 2;  // a convolution and a linear layer, before any is added
 
-struct Options {
+struct AdditivityArguments {
   CommonOptions common;
   ModelOptions model;
   AdditivityOptions additivity;
@@ -31,7 +31,7 @@ struct Options {
   std::string output;
 };
 
-std::vector<MeasureMode> modes_of(const Options& o, const Session& session) {
+std::vector<MeasureMode> modes_of(const AdditivityArguments& o, const Session& session) {
   const bool replays = session.profiling_mode() == MeasureMode::kReplay;
   const std::string mode = !o.mode.empty() ? o.mode : replays ? "both" : "eager";
   if (mode == "eager") return {MeasureMode::kEager};
@@ -106,7 +106,7 @@ void print_phases(const Additivity& a) {
   print_wrapped(fmt::format("on average the sum is off the eager iteration by {}", signed_percent(over)));
 }
 
-void print_text(const Options& o, const Session& session, const Additivity& a) {
+void print_text(const AdditivityArguments& o, const Session& session, const Additivity& a) {
   const StackOptions& stack = o.additivity.stack;
   print_wrapped(fmt::format(
       "conv and fc layer, then up to {} conv3x3 layers added: {} channels, {}x{}, batch {}, on {}, meter "
@@ -132,7 +132,7 @@ void print_text(const Options& o, const Session& session, const Additivity& a) {
   }
 }
 
-MeasureOptions measuring_stacks(const Options& o, const Session& session) {
+MeasureOptions measuring_stacks(const AdditivityArguments& o, const Session& session) {
   ProfilingOptions how;
   how.budget_s = o.seconds;
   // A window of a slow counter takes a second, so there is one in each pass, and the passes show the spread.
@@ -147,7 +147,7 @@ MeasureOptions measuring_stacks(const Options& o, const Session& session) {
   return measuring;
 }
 
-void run(Options o) {
+void run(AdditivityArguments o) {
   AdditivityOptions& options = o.additivity;
   infer_shapes(stacked_network(options.added, options.stack), o.model.batch);
   if (options.phases && o.mode == "replay")
@@ -189,7 +189,7 @@ void run(Options o) {
 }  // namespace
 
 void add_additivity(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<AdditivityArguments>();
   o->model.batch = 10;
   CLI::App* verb =
       app.add_subcommand("additivity", "Do layers add up here: train networks that grow layer by layer");

@@ -13,13 +13,13 @@
 namespace ampere {
 namespace {
 
-struct Options {
+struct ConvertArguments {
   CommonOptions common;
   ModelOptions model;
   std::string output;
 };
 
-void run(const Options& o) {
+void run(const ConvertArguments& o) {
   if (o.common.json && o.output.empty())
     throw bad_input("--json tells about the conversion; say where the network goes with --output FILE");
   const auto start = std::chrono::steady_clock::now();
@@ -60,7 +60,7 @@ void run(const Options& o) {
 }  // namespace
 
 void add_convert(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ConvertArguments>();
   CLI::App* verb =
       app.add_subcommand("convert", "Write any network, imported or of the zoo, as a network file");
   add_model_options(*verb, o->model);

@@ -19,7 +19,7 @@
 namespace ampere {
 namespace {
 
-struct Options {
+struct EstimateArguments {
   CommonOptions common;
   ModelOptions model;
   std::string method = "split";
@@ -42,13 +42,13 @@ struct Job {
   double iterations = 0;
 };
 
-Job job_of(const Options& o) {
+Job job_of(const EstimateArguments& o) {
   if (o.samples == 0) return {};
   return {iterations_of(o.samples, o.model.batch, 1), iterations_of(o.samples, o.model.batch, o.epochs)};
 }
 
 // What the same network would cost with the framework's kernel tuning, where that was profiled too.
-std::optional<Estimate> with_autotune(const Options& o, Store& store, const StoredDevice& device,
+std::optional<Estimate> with_autotune(const EstimateArguments& o, Store& store, const StoredDevice& device,
                                       const Network& network) {
   if (o.model.recipe.autotune) return std::nullopt;
   Recipe tuned = o.model.recipe;
@@ -73,7 +73,7 @@ struct Answer {
   std::optional<Admission> battery;
 };
 
-void print_json_estimate(const Options& o, const LoadedModel& model, const Answer& a) {
+void print_json_estimate(const EstimateArguments& o, const LoadedModel& model, const Answer& a) {
   const Estimate& e = a.estimate;
   const Job& job = a.job;
   Json out = json_header(a.device.fingerprint, e.modelled);
@@ -142,8 +142,6 @@ void print_json_estimate(const Options& o, const LoadedModel& model, const Answe
   print_json(out);
 }
 
-void say(const std::string& text) { print("{}", wrapped(text, 2, terminal_width())); }
-
 // Shares near 0 and 1 keep the digits that tell them apart from those.
 std::string probability_text(double p) {
   if (p > 0.9995) return "over 99.9%";
@@ -151,7 +149,7 @@ std::string probability_text(double p) {
   return fmt::format("{:.1f}%", 100 * p);
 }
 
-void print_battery(const Options& o, const Answer& a) {
+void print_battery(const EstimateArguments& o, const Answer& a) {
   const Admission& b = *a.battery;
   say(fmt::format(
       "battery of {}: the job {}. It ends before the battery does with probability {}; at a risk of {} "
@@ -189,7 +187,7 @@ std::string networks_were(int count) {
   return count == 1 ? "1 whole network was" : fmt::format("{} whole networks were", count);
 }
 
-void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
+void print_text(const EstimateArguments& o, const LoadedModel& model, const Answer& a) {
   const Estimate& e = a.estimate;
   const Job& job = a.job;
   print("{} at batch {} on {}, {}{}, meter {}{}\n\n", model.network.name(), o.model.batch,
@@ -249,7 +247,7 @@ void print_text(const Options& o, const LoadedModel& model, const Answer& a) {
   }
 }
 
-std::optional<Session> session_to_probe(const Options& o) {
+std::optional<Session> session_to_probe(const EstimateArguments& o) {
   if (!o.probes()) return std::nullopt;
   try {
     return open_session(o.common);
@@ -260,7 +258,7 @@ std::optional<Session> session_to_probe(const Options& o) {
   }
 }
 
-void run(const Options& o) {
+void run(const EstimateArguments& o) {
   const LoadedModel model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);
   const EstimateOptions asked = o.asked();
@@ -309,7 +307,7 @@ void run(const Options& o) {
 }  // namespace
 
 void add_estimate(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<EstimateArguments>();
   CLI::App* verb =
       app.add_subcommand("estimate", "What training a network will cost: energy and time, with intervals");
   add_model_options(*verb, o->model);

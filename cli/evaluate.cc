@@ -14,7 +14,7 @@
 namespace ampere {
 namespace {
 
-struct Options {
+struct EvaluateArguments {
   CommonOptions common;
   ModelOptions model;
   EvaluationOptions evaluation;
@@ -70,7 +70,7 @@ void print_summary(const Evaluation& e) {
   }
 }
 
-void run_one(const Options& o, const Session& session, const EvaluationOptions& options,
+void run_one(const EvaluateArguments& o, const Session& session, const EvaluationOptions& options,
              const LoadedModel& model) {
   const EvaluationResult result =
       run_evaluation(session, model, options, shown(o.common.quiet || o.common.json));
@@ -92,7 +92,7 @@ void run_one(const Options& o, const Session& session, const EvaluationOptions& 
   if (!o.output.empty()) print("raw points in {0}.json and {0}.csv\n", o.output);
 }
 
-void run_all_of_suite(const Options& o, const EvaluationOptions& options) {
+void run_all_of_suite(const EvaluateArguments& o, const EvaluationOptions& options) {
   const auto begins = [&](const std::string& name, double seconds) {
     if (!o.common.quiet) warn(fmt::format("{} ({} s so far)", name, std::lround(seconds)));
   };
@@ -105,7 +105,7 @@ void run_all_of_suite(const Options& o, const EvaluationOptions& options) {
   }
 }
 
-void run(Options& o) {
+void run(EvaluateArguments& o) {
   EvaluationOptions options = o.evaluation;
   options.model = o.model.model;
   options.setup = setup_of(o.model);
@@ -140,7 +140,7 @@ void run(Options& o) {
 }  // namespace
 
 void add_evaluate(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<EvaluateArguments>();
   CLI::App* verb =
       app.add_subcommand("evaluate", "How right are the estimates here: errors against real training");
   EvaluationOptions& e = o->evaluation;

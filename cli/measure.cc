@@ -17,7 +17,7 @@
 namespace ampere {
 namespace {
 
-struct Options {
+struct MeasureArguments {
   CommonOptions common;
   ModelOptions model;
   double seconds = 5;
@@ -44,7 +44,7 @@ Json figures_json(const std::vector<std::string>& command, const MeteredRun& run
 
 // The program owns standard output, so its cost goes to standard error and, as JSON, to a file, or behind
 // what the program wrote.
-void run_program(const Options& o, const std::vector<std::string>& command) {
+void run_program(const MeasureArguments& o, const std::vector<std::string>& command) {
   if (!o.output.empty()) require_writable(o.output);
   const std::unique_ptr<Meter> meter = open_meter(o.common.meter);
   const MeterInfo& info = meter->info();
@@ -82,7 +82,7 @@ std::string scatter_text(const std::optional<double>& scatter) {
 
 Json scatter_json(const std::optional<double>& scatter) { return scatter ? Json(*scatter) : Json(nullptr); }
 
-Json repeats_json(const Options& o, const Network& network, const Repeats& repeats) {
+Json repeats_json(const MeasureArguments& o, const Network& network, const Repeats& repeats) {
   Json out = to_json(median_of(repeats));
   out["schema_version"] = kOutputSchemaVersion;
   out["model"] = network.name();
@@ -107,7 +107,7 @@ void print_each(const Repeats& repeats) {
   }
 }
 
-void print_repeats(const Options& o, const Network& network, const Repeats& repeats) {
+void print_repeats(const MeasureArguments& o, const Network& network, const Repeats& repeats) {
   const Measurement m = median_of(repeats);
   if (o.repeat > 1) print_each(repeats);
   print("{} at batch {}: {} ({}, meter {}{})\n", network.name(), o.model.batch, figures_text(m), m.mode,
@@ -121,7 +121,7 @@ void print_repeats(const Options& o, const Network& network, const Repeats& repe
   if (!m.note.empty()) print("note: {}\n", m.note);
 }
 
-void refuse_unsettled(const Options& o, const Repeats& repeats) {
+void refuse_unsettled(const MeasureArguments& o, const Repeats& repeats) {
   std::size_t unsettled = 0;
   for (const Repeat& repeat : repeats.all) unsettled += !repeat.measurement.stable;
   if (unsettled == 0) return;
@@ -133,12 +133,12 @@ void refuse_unsettled(const Options& o, const Repeats& repeats) {
 }
 
 // The worker says nothing while it trains, so the bar goes by the clock: at most, --seconds for each.
-Repeats measured(const Options& o, WorkerClient& worker, const MeasureRequest& request) {
+Repeats measured(const MeasureArguments& o, WorkerClient& worker, const MeasureRequest& request) {
   const Countdown bar("training", o.seconds * o.repeat, o.common.quiet || o.common.json);
   return measure_repeatedly([&] { return worker.measure(request); }, o.repeat);
 }
 
-void run(const Options& o) {
+void run(const MeasureArguments& o) {
   const LoadedModel model = load_model(o.model, o.common);
   infer_shapes(model.network, o.model.batch);
   WorkerClient worker(worker_options(o.common.worker));
@@ -164,7 +164,7 @@ void run(const Options& o) {
 }  // namespace
 
 void add_measure(CLI::App& app, const std::vector<std::string>& command) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<MeasureArguments>();
   CLI::App* verb =
       app.add_subcommand("measure", "Train a network, or run a program (-- COMMAND), and tell what it took");
   if (command.empty()) add_model_options(*verb, o->model);

@@ -15,7 +15,7 @@
 namespace ampere {
 namespace {
 
-struct Options {
+struct ProfileArguments {
   CommonOptions common;
   ModelOptions model;
   ProfilingOptions profiling;
@@ -80,7 +80,7 @@ void print_text(const MethodProfile& p) {
   }
 }
 
-Json profile_header(const Options& o, const Session& session, const DeviceProfile& profile,
+Json profile_header(const ProfileArguments& o, const Session& session, const DeviceProfile& profile,
                     const LoadedModel& model) {
   Json out =
       json_header(session.fingerprint, is_modelled(profile, model, setup_of(o.model), o.profiling.methods));
@@ -91,7 +91,7 @@ Json profile_header(const Options& o, const Session& session, const DeviceProfil
   return out;
 }
 
-void run(Options o) {
+void run(ProfileArguments o) {
   const LoadedModel model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);  // bad shapes are told before anything is started
   if (!o.target.empty()) o.profiling.target = target_of(o.target);
@@ -130,7 +130,7 @@ void run(Options o) {
 }  // namespace
 
 void add_profile(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ProfileArguments>();
   CLI::App* verb =
       app.add_subcommand("profile", "Measure the layers of a network on this device (once, resumable)");
   add_model_options(*verb, o->model);

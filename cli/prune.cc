@@ -18,7 +18,7 @@
 namespace ampere {
 namespace {
 
-struct Options {
+struct PruneArguments {
   CommonOptions common;
   ModelOptions model;
   std::string budget;
@@ -53,7 +53,7 @@ void read_min_channels(const std::string& text, PruneOptions& p) {
   p.min_share = 0;
 }
 
-PruneOptions prune_options(const Options& o) {
+PruneOptions prune_options(const PruneArguments& o) {
   PruneOptions p;
   p.budget = parse_budget(o.budget);
   if (o.samples > 0) {
@@ -123,7 +123,7 @@ Json layers_json(const PrunePlan& plan) {
   return layers;
 }
 
-void print_json_plan(const Options& o, const PruneOptions& p, const Network& network,
+void print_json_plan(const PruneArguments& o, const PruneOptions& p, const Network& network,
                      const CheckedPlan& checked, const StoredDevice& device) {
   const PrunePlan& plan = checked.plan;
   const Json nowhere = Json::object();  // by FLOPs no device is asked
@@ -165,14 +165,12 @@ void print_json_plan(const Options& o, const PruneOptions& p, const Network& net
   print_json(out);
 }
 
-void say(const std::string& text) { print("{}", wrapped(text, 2, terminal_width())); }
-
 std::string amount_text(const PrunePlan& plan, double amount) {
   return plan.after ? joules_text(amount) : count_text(amount) + "FLOPs";
 }
 
-void print_text(const Options& o, const PruneOptions& p, const Network& network, const CheckedPlan& checked,
-                const StoredDevice& device) {
+void print_text(const PruneArguments& o, const PruneOptions& p, const Network& network,
+                const CheckedPlan& checked, const StoredDevice& device) {
   const PrunePlan& plan = checked.plan;
   std::string where;
   if (plan.after) {
@@ -221,7 +219,7 @@ void print_text(const Options& o, const PruneOptions& p, const Network& network,
   if (!o.output.empty()) say("the network is in " + o.output);
 }
 
-CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network& network,
+CheckedPlan checked_plan(const PruneArguments& o, const PruneOptions& p, const Network& network,
                          StoredDevice& device) {
   const Session session = open_session(o.common);
   device = choose_device(*session.store, session.device_id);
@@ -237,7 +235,8 @@ CheckedPlan checked_plan(const Options& o, const PruneOptions& p, const Network&
   return prune_with_checks(session, profile, network, setup_of(o.model), p, c);
 }
 
-CheckedPlan plan_for(const Options& o, const PruneOptions& p, const Network& network, StoredDevice& device) {
+CheckedPlan plan_for(const PruneArguments& o, const PruneOptions& p, const Network& network,
+                     StoredDevice& device) {
   if (!o.by_energy()) return {prune_by_flops(network, o.model.batch, p), {}, 0};
   if (o.checks > 0) return checked_plan(o, p, network, device);
   Store store = Store::to_read(o.common.store);
@@ -247,7 +246,7 @@ CheckedPlan plan_for(const Options& o, const PruneOptions& p, const Network& net
   return {prune(profile, network, o.model.batch, p), {}, 0};
 }
 
-void run(const Options& o) {
+void run(const PruneArguments& o) {
   const LoadedModel model = load_model(o.model, o.common);
   const PruneOptions p = prune_options(o);
   StoredDevice device;
@@ -268,7 +267,7 @@ void run(const Options& o) {
 }  // namespace
 
 void add_prune(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PruneArguments>();
   CLI::App* verb =
       app.add_subcommand("prune", "Fewer channels, so that training a network fits a budget of energy");
   add_model_options(*verb, o->model);

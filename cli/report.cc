@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience(1);
 
-struct Options {
+struct ReportArguments {
   CommonOptions common;
   ModelOptions model;  // its `model` is not used
   std::vector<std::string> models;
@@ -31,7 +31,7 @@ struct Options {
   int width = 900;
 };
 
-std::vector<KnownNetwork> networks_of(const Options& o) {
+std::vector<KnownNetwork> networks_of(const ReportArguments& o) {
   std::vector<KnownNetwork> networks;
   for (const std::string& name : o.models) {
     ModelOptions model = o.model;
@@ -54,7 +54,7 @@ OnStep shown_patiently(bool quiet) {
   };
 }
 
-WrittenReport write(const Options& o, const Results& results, const ReportFiles& files) {
+WrittenReport write(const ReportArguments& o, const Results& results, const ReportFiles& files) {
   ReportOptions options;
   options.title = o.title;
   options.method = find_method(o.method).name;
@@ -77,7 +77,7 @@ WrittenReport write(const Options& o, const Results& results, const ReportFiles&
                             shown_patiently(o.common.quiet || o.common.json));
 }
 
-void run(const Options& o) {
+void run(const ReportArguments& o) {
   const ReportFiles files{o.output, o.figures, o.width};
   require_writable(files);
   const Results results = read_results(o.results);
@@ -111,7 +111,7 @@ void run(const Options& o) {
 }  // namespace
 
 void add_report(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ReportArguments>();
   CLI::App* verb =
       app.add_subcommand("report", "One page to look at: device, layers, accuracy; figures for papers");
   verb->add_option("MODEL", o->models, "Networks to estimate; without, those that were profiled");

@@ -21,7 +21,7 @@
 namespace ampere {
 namespace {
 
-struct Options {
+struct ScheduleArguments {
   CommonOptions common;
   std::string jobs;
   std::string risk = "5%";
@@ -56,8 +56,6 @@ std::string wh_text(double joules) {
   const double wh = joules / 3600;
   return std::abs(wh) >= 0.1 ? fmt::format("{:.{}f} Wh", wh, std::abs(wh) < 10 ? 2 : 1) : joules_text(joules);
 }
-
-void say(const std::string& text) { print("{}", wrapped(text, 2, terminal_width())); }
 
 struct Report {
   Problem problem;
@@ -104,7 +102,7 @@ void print_simulation(const Report& r, double risk) {
 
 double gap_of(const Report& r) { return r.plan.value > 0 ? 1 - r.other->value / r.plan.value : 0; }
 
-void print_text(const Options& o, const Report& r) {
+void print_text(const ScheduleArguments& o, const Report& r) {
   const double risk = o.schedule(Solver::kAuto).risk;
   if (!r.plan.jobs.empty()) {
     print_plan(r);
@@ -173,7 +171,7 @@ Json device_json(const Report& r, std::size_t d) {
   return j;
 }
 
-void print_json_plan(const Options& o, const Report& r) {
+void print_json_plan(const ScheduleArguments& o, const Report& r) {
   const ScheduleOptions used = o.schedule(Solver::kAuto);
   Json out = {{"schema_version", kOutputSchemaVersion},
               {"risk", used.risk},
@@ -221,7 +219,7 @@ int exit_code_of(const Plan& plan) {
   return code;
 }
 
-void run(const Options& o) {
+void run(const ScheduleArguments& o) {
   const Solver which = o.compare ? Solver::kExact : o.which();
   const ScheduleOptions options = o.schedule(which);
   JobsFile file = read_jobs(read_json_file(o.jobs), o.jobs);
@@ -244,7 +242,7 @@ void run(const Options& o) {
 }  // namespace
 
 void add_schedule(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ScheduleArguments>();
   CLI::App* verb =
       app.add_subcommand("schedule", "Which job runs where and when: no battery dies, deadlines hold");
   verb->add_option("JOBS", o->jobs, "File of jobs and devices (docs/scheduling.md)")->required();

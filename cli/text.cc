@@ -168,6 +168,8 @@ void print(const Table& table) { put(table.text(terminal_width())); }
 
 void put(const std::string& text) { std::fputs(plain_text(text).c_str(), stdout); }
 
+void say(const std::string& text) { put(wrapped(text, 2, terminal_width())); }
+
 void put_message(const std::string& message, std::size_t most) {
   std::fputs(("ampere: " + capped(plain_text(message), most) + "\n").c_str(), stderr);
 }

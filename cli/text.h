@@ -47,6 +47,8 @@ template <class... Arguments>
 void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   put(fmt::format(format, std::forward<Arguments>(arguments)...));
 }
+// A sentence, wrapped to the terminal.
+void say(const std::string& text);
 // "ampere: MESSAGE" on standard error, of at most about `most` bytes.
 inline constexpr std::size_t kUsualMessage = 2000;
 void put_message(const std::string& message, std::size_t most = kUsualMessage);

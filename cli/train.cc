@@ -21,7 +21,7 @@
 namespace ampere {
 namespace {
 
-struct Options {
+struct TrainArguments {
   CommonOptions common;
   ModelOptions model;  // batch and recipe
   std::vector<std::string> models;
@@ -32,7 +32,7 @@ struct Options {
   std::string csv;
 };
 
-std::vector<TrainedNetwork> load_networks(const Options& o) {
+std::vector<TrainedNetwork> load_networks(const TrainArguments& o) {
   if (!o.labels.empty() && o.labels.size() != o.models.size())
     throw bad_input(fmt::format("{} labels for {} networks", o.labels.size(), o.models.size()));
   std::vector<TrainedNetwork> networks;
@@ -58,7 +58,7 @@ double share_of_first(const Training& t, const TrainedNetwork& n) {
   return n.energy_j / t.networks.front().energy_j;
 }
 
-Json training_json(const Options& o, const Session& session, const Training& t,
+Json training_json(const TrainArguments& o, const Session& session, const Training& t,
                    std::optional<double> budget) {
   Json out = json_header(session.fingerprint, t.modelled);
   out["data"] = o.training.data;
@@ -106,7 +106,8 @@ std::string csv_of(const Training& t) {
   return text;
 }
 
-void print_text(const Options& o, const Session& session, const Training& t, std::optional<double> budget) {
+void print_text(const TrainArguments& o, const Session& session, const Training& t,
+                std::optional<double> budget) {
   print("{}\n", wrapped(fmt::format("{} iterations at batch {} on {}, {}, meter {}{}", o.training.iterations,
                                     o.training.batch, session.fingerprint.value("name", "?"),
                                     o.training.recipe.word(), t.meter,
@@ -130,7 +131,7 @@ void print_text(const Options& o, const Session& session, const Training& t, std
   print(table);
 }
 
-void run(Options& o) {
+void run(TrainArguments& o) {
   std::optional<double> budget;
   if (!o.budget.empty()) budget = parse_percent(o.budget, "--budget");
   std::vector<TrainedNetwork> networks = load_networks(o);
@@ -159,7 +160,7 @@ void run(Options& o) {
 }  // namespace
 
 void add_train(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TrainArguments>();
   CLI::App* verb =
       app.add_subcommand("train", "Train networks on a data set: energy, loss and accuracy of each");
   o->model.batch = 64;

@@ -54,11 +54,15 @@ if(AMPERE_SANITIZE)
   target_link_options(ampere_settings INTERFACE -fsanitize=${AMPERE_SANITIZE})
 endif()
 
-# ampere_library(NAME SOURCES... [DEPENDS targets...])
-# One static library per folder of src/, called ampere_NAME.
+# ampere_library(NAME SOURCES... [COMPUTES] [DEPENDS targets...])
+# One static library per folder of src/, called ampere_NAME. One that COMPUTES is compiled as the build type says; the
+# others read, write and wait, and are not worth the time that the compiler takes to make them quick.
 function(ampere_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES" "" "DEPENDS" ${ARGN})
   add_library(ampere_${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  if(NOT ARG_COMPUTES)
+    target_compile_options(ampere_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   target_link_libraries(ampere_${name} PUBLIC ampere_settings ${ARG_DEPENDS})
   ampere_together(ampere_${name})
 endfunction()
