@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
+import statistics
 import sys
 import time
 import traceback
@@ -20,9 +21,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "truth"))
 
 import torch  # noqa: E402
 from networks import NETWORKS  # noqa: E402
+from pace import pace_s  # noqa: E402
 from recipes import RECIPES, NotApplicable, add_lora  # noqa: E402
 
 import ampere  # noqa: E402
+
+
+paces: list[float] = []  # of the host, after each estimate
 
 
 def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
@@ -65,11 +70,13 @@ def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
         accumulate=recipe.micro_batches,
     )
     seconds = time.monotonic() - start
+    paces.append(pace_s(torch.device(device)))
     common = {
         "network": name,
         "batch": batch,
         "recipe": recipe_name,
         "seconds": seconds,
+        "pace_s": statistics.median(paces),
         "notes": found.notes,
         "device_energy_j": found.device_energy_j,
         "device_time_s": found.device_time_s,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 from counter import Watch
+from pace import pace_s
 from recipes import Training
 
 MARK_S = 0.005  # steps between two marks take about this long, or are one
@@ -143,9 +144,12 @@ def summary(edges: list, marks: list[tuple[float, int]]) -> dict:
 
 
 def eager(training: Training, counter, seconds: float, window_s: float) -> dict:
-    """The loop as users write it, which waits for nothing; the joules are the device's alone."""
+    """The loop as users write it, which waits for nothing; the joules are the device's alone. Around it, the host's
+    pace."""
     optimizer, scaler = training.optimizer(captured=False), training.scaler()
-    return measure(lambda: training.step(optimizer, scaler), training.device, counter, seconds, window_s)
+    before_s = pace_s(training.device)
+    found = measure(lambda: training.step(optimizer, scaler), training.device, counter, seconds, window_s)
+    return {**found, "pace_s": (before_s + pace_s(training.device)) / 2}
 
 
 @contextlib.contextmanager

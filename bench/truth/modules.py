@@ -131,3 +131,50 @@ class EncoderClassifier(nn.Module):
     def forward(self, tokens):
         hidden = self.encoder(self.embedding(tokens) + self.position[:, :tokens.shape[1]])
         return self.head(hidden.mean(dim=1))
+
+
+class LstmForecaster(nn.Module):
+    """Two LSTM layers over a week of hours, and a linear layer that tells the next day."""
+
+    def __init__(self, figures: int = 24, width: int = 128, ahead: int = 24):
+        super().__init__()
+        self.recurrent = nn.LSTM(figures, width, num_layers=2, dropout=0.1, batch_first=True)
+        self.head = nn.Linear(width, ahead)
+
+    def forward(self, series):
+        return self.head(self.recurrent(series)[0][:, -1])
+
+
+class LineReader(nn.Module):
+    """Reads a line of text: convolutions, then an LSTM in both directions over the columns."""
+
+    def __init__(self, letters: int = 80):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(64, 128, 3, padding=1), nn.BatchNorm2d(128), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(128, 256, 3, padding=1), nn.BatchNorm2d(256), nn.ReLU(), nn.MaxPool2d((2, 1)))
+        self.recurrent = nn.LSTM(256 * 4, 256, num_layers=2, bidirectional=True, batch_first=True)
+        self.head = nn.Linear(512, letters)
+
+    def forward(self, image):
+        return self.head(self.recurrent(self.features(image).flatten(1, 2).transpose(1, 2))[0])
+
+
+class GruTranslator(nn.Module):
+    """A GRU reads, another writes from where the first ended, with attention over what was read."""
+
+    def __init__(self, words: int = 20000, width: int = 256):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.reader = nn.GRU(width, width, batch_first=True)
+        self.writer = nn.GRU(width, width, batch_first=True)
+        self.attention = nn.MultiheadAttention(width, 4, batch_first=True)
+        self.head = nn.Linear(2 * width, words)
+
+    def forward(self, tokens):
+        embedded = self.embedding(tokens)
+        read, state = self.reader(embedded)
+        written, _ = self.writer(embedded, state)
+        seen, _ = self.attention(written, read, read, need_weights=False)
+        return self.head(torch.cat([written, seen], dim=-1))

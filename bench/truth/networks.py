@@ -216,6 +216,12 @@ NETWORKS: dict[str, Network] = {
     "gru_classifier": _words(modules.GruClassifier, 25000, 200, 2, 64),
     "bilstm_tagger": _words(modules.BiLstmTagger, 30000, 64, 17, 32, each=True),
     "text_cnn": _words(modules.TextCnn, 25000, 128, 2, 64),
+    "lstm_forecaster": Network(modules.LstmForecaster, _floats("series", 168, 24),
+                               lambda batch, device: torch.randn(batch, 24, device=device), F.mse_loss, 64,
+                               "168 hours of 24 figures"),
+    "line_reader": Network(modules.LineReader, _floats("image", 1, 32, 256), _integers(80, 64), cross_entropy, 32,
+                           "1x32x256"),
+    "gru_translator": _words(modules.GruTranslator, 20000, 40, 20000, 64, each=True),
     "encoder_classifier": _words(modules.EncoderClassifier, 25000, 128, 4, 32),
 }
 

@@ -28,6 +28,12 @@ struct EnergyReading {
   double at_s = 0;      // monotonic clock (CLOCK_MONOTONIC), the moment the energy was asked for
 };
 
+// What was drawn about a moment.
+struct PowerReading {
+  double at_s = 0;  // monotonic clock, as in EnergyReading
+  double power_w = 0;
+};
+
 // How a meter behaves. A slow counter only says how much had been used at its last tick, so short windows
 // must begin and end on ticks.
 struct MeterBehaviour {
@@ -68,6 +74,9 @@ class EnergyMeter {
   double mean_power_w(double length_s = 1);
   // The power drawn about now, by a second sensor; absent: there is none.
   std::optional<double> power_w();
+  // The power of the last seconds, oldest first, as the device itself has kept it (NVIDIA GPUs: every 20 ms).
+  // Read after the work it costs nothing within. Empty: it keeps none.
+  std::vector<PowerReading> recent_power();
 
  private:
   struct Impl;

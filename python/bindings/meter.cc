@@ -65,6 +65,16 @@ void bind_meter(nb::module_& m) {
            "The mean power while this thread sleeps: idle power, if all others do nothing.")
       .def("power_w", &EnergyMeter::power_w, Unlocked(),
            "By a second sensor, about now; None: there is none.")
+      .def(
+          "recent_power",
+          [](EnergyMeter& meter) {
+            std::vector<std::pair<double, double>> found;
+            for (const PowerReading& reading : unlocked([&] { return meter.recent_power(); }))
+              found.emplace_back(reading.at_s, reading.power_w);
+            return found;
+          },
+          "The power of the last seconds as the device has kept it, oldest first: (time.monotonic(), watts). "
+          "Empty: it keeps none.")
       .def("__repr__", [](const EnergyMeter& meter) {
         return "Meter(" + meter.description().name + (meter.description().modelled ? ", modelled)" : ")");
       });

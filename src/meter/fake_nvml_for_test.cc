@@ -62,6 +62,20 @@ int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
   *milliwatts = 700000;
   return 0;
 }
+int nvmlDeviceGetSamples(void* device, unsigned, unsigned long long, unsigned* type, unsigned* count,
+                         FakeSample* samples) {
+  const auto& kept = gpu(device).samples;
+  if (kept.empty()) return 6;
+  *type = 1;
+  // As the driver does: more than there are, when it is asked how many.
+  if (samples == nullptr) {
+    *count = static_cast<unsigned>(kept.size()) + 1;
+    return 0;
+  }
+  *count = static_cast<unsigned>(kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) samples[i] = kept[i];
+  return 0;
+}
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
   *reasons = gpu(device).throttle;
   return 0;

@@ -2,6 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+struct FakeSample {
+  unsigned long long at_us = 0;
+  unsigned long long value = 0;
+};
 
 struct FakeGpu {
   unsigned long long energy_mj = 1000000;
@@ -11,6 +17,7 @@ struct FakeGpu {
   int energy_result = 0;  // what nvmlDeviceGetTotalEnergyConsumption returns
   unsigned mig = 0;
   unsigned long long throttle = 0;
+  std::vector<FakeSample> samples;  // what nvmlDeviceGetSamples gives; empty: "not found"
 };
 
 struct FakeNvml {

@@ -16,6 +16,12 @@ struct Reading {
   Seconds at;     // monotonic clock, the moment the energy was asked for
 };
 
+// What was drawn about a moment.
+struct PowerSample {
+  Seconds at;  // monotonic clock
+  Watts power;
+};
+
 // What is known of a meter before it is used.
 struct MeterInfo {
   std::string name;         // "nvml", "rapl", "cpu-model": what --meter takes
@@ -42,6 +48,9 @@ class Meter {
   virtual Reading read() = 0;
   // A second opinion: the power drawn about now, from another sensor than the energy counter.
   virtual std::optional<Watts> power() { return std::nullopt; }
+  // The power of the last seconds, oldest first, as the device itself has kept it: read after the work, it
+  // costs nothing within. Empty: it keeps none.
+  virtual std::vector<PowerSample> samples() { return {}; }
   // Temperature, clocks and limits of what is metered. May be slow: never called inside a window.
   virtual DeviceState state() { return {}; }
 };

@@ -30,6 +30,7 @@ void find_all(void* library, Nvml& nvml) {
   find(library, "nvmlDeviceGetClockInfo", nvml.clock_mhz);
   find(library, "nvmlDeviceGetEnforcedPowerLimit", nvml.power_limit_mw);
   find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", nvml.throttle_reasons);
+  find(library, "nvmlDeviceGetSamples", nvml.samples);
 }
 
 bool complete(const Nvml& nvml) {

@@ -16,6 +16,17 @@ struct Nvml {
   static constexpr unsigned kSmClock = 1;         // NVML_CLOCK_SM
   static constexpr unsigned kGpuTemperature = 0;  // NVML_TEMPERATURE_GPU
   static constexpr unsigned kMigEnabled = 1;      // NVML_DEVICE_MIG_ENABLE
+  static constexpr unsigned kPowerSamples = 0;    // NVML_TOTAL_POWER_SAMPLES
+  static constexpr unsigned kUnsignedInt = 1;     // NVML_VALUE_TYPE_UNSIGNED_INT
+
+  // nvmlSample_t, whose value is a union that we read as the unsigned int that power comes as.
+  struct Sample {
+    unsigned long long at_us;  // since 1970
+    union {
+      unsigned value;
+      unsigned long long whole;
+    };
+  };
 
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -32,6 +43,9 @@ struct Nvml {
   int (*clock_mhz)(Device, unsigned type, unsigned*) = nullptr;
   int (*power_limit_mw)(Device, unsigned*) = nullptr;
   int (*throttle_reasons)(Device, unsigned long long*) = nullptr;
+  // Without room for samples it tells how many there may be.
+  int (*samples)(Device, unsigned type, unsigned long long newer_than_us, unsigned* value_type,
+                 unsigned* count, Sample*) = nullptr;
 
   std::string message(int result) const;
 };

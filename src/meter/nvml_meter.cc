@@ -1,5 +1,7 @@
 #include "meter/nvml_meter.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -30,6 +32,8 @@ constexpr Reason kReasons[] = {
     {0x10, "sync boost"},         {0x20, "thermal"},         {0x40, "hardware thermal"},
     {0x80, "power brake"},        {0x100, "display clocks"},
 };
+
+constexpr unsigned kMostSamples = 1u << 20;  // what a driver that is out of its mind may not ask for
 
 class NvmlMeter : public Meter {
  public:
@@ -67,6 +71,33 @@ class NvmlMeter : public Meter {
       sum += Watts(1e-3 * *milliwatts);
     }
     return sum;
+  }
+
+  // A buffer of some two seconds, a sample every 20 ms (an H200, driver 580). Several GPUs are not sampled
+  // together.
+  std::vector<PowerSample> samples() override {
+    if (gpus_.size() != 1 || nvml_->samples == nullptr) return {};
+    unsigned type = 0;
+    unsigned count = 0;
+    const Nvml::Device device = gpus_.front().device;
+    if (nvml_->samples(device, Nvml::kPowerSamples, 0, &type, &count, nullptr) != Nvml::kSuccess) return {};
+    if (count == 0 || count > kMostSamples) return {};
+    std::vector<Nvml::Sample> found(count);
+    const unsigned room = count;
+    if (nvml_->samples(device, Nvml::kPowerSamples, 0, &type, &count, found.data()) != Nvml::kSuccess)
+      return {};
+    if (type != Nvml::kUnsignedInt) return {};
+    found.resize(std::min(count, room));
+    // The driver stamps with the time of day.
+    const double day_s =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    const double offset_s = now().value() - day_s;
+    std::vector<PowerSample> samples;
+    for (const Nvml::Sample& sample : found) {
+      samples.push_back(
+          {Seconds(1e-6 * static_cast<double>(sample.at_us) + offset_s), Watts(1e-3 * sample.value)});
+    }
+    return samples;
   }
 
   DeviceState state() override {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "base/error.h"
 #include "meter/nvml_devices.h"
 #include "meter/nvml_rig_for_test.h"
@@ -53,6 +55,24 @@ TEST(NvmlMeter, TellsTheStateOfTheDevice) {
   EXPECT_EQ(state.clock_mhz, 1980);
   EXPECT_NEAR(state.power_limit->value(), 700, 1e-9);
   EXPECT_THAT(state.throttle, ElementsAre("power cap", "hardware thermal"));
+}
+
+TEST(NvmlMeter, SamplesCarryTheClockOfReadings) {
+  NvmlRig rig;
+  EXPECT_THAT(make_nvml_meter("")->samples(), IsEmpty());
+  const double day_s =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const auto second_ago = static_cast<unsigned long long>(1e6 * (day_s - 1));
+  rig.driver().gpus[0].samples = {{second_ago, 250000}, {second_ago + 20000, 500000}};
+  const auto meter = make_nvml_meter("");
+  const std::vector<PowerSample> samples = meter->samples();
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_NEAR(samples[0].power.value(), 250, 1e-9);
+  EXPECT_NEAR(samples[1].power.value(), 500, 1e-9);
+  EXPECT_NEAR((samples[1].at - samples[0].at).value(), 0.02, 1e-6);
+  EXPECT_LT(samples[1].at, meter->read().at);
+  rig.driver().count = 2;
+  EXPECT_THAT(make_nvml_meter("0,1")->samples(), IsEmpty());  // of several GPUs none tells the sum
 }
 
 TEST(NvmlMeter, SaysWhyNot) {

@@ -112,4 +112,12 @@ std::optional<double> EnergyMeter::power_w() {
   return power ? std::optional(power->value()) : std::nullopt;
 }
 
+std::vector<PowerReading> EnergyMeter::recent_power() {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<PowerReading> readings;
+  for (const PowerSample& sample : impl_->meter->samples())
+    readings.push_back({sample.at.value(), sample.power.value()});
+  return readings;
+}
+
 }  // namespace ampere

@@ -1,8 +1,9 @@
 """Joules of repeated work, by whatever meter there is.
 
-A counter that ticks ten times a second tells only how much had been used at its last tick. So the device is kept busy
-with work issued ahead, an edge is found, nothing is read until the next edge is due, and power times the time of an
-iteration is its energy. Counters without ticks are read before and after each window.
+A counter that ticks ten times a second tells only how much had been used at its last tick. Some devices keep their
+power of the last seconds, which is read after the work; power times the time of an iteration is its energy. Others are
+kept busy with work issued ahead, an edge of the counter is found, and nothing is read until the next edge is due.
+Counters without ticks are read before and after each window.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ from .repeated import Repeated
 
 AHEAD_S = 0.08  # work that is always queued while a slow counter is watched
 MAX_WINDOWS = 50
+# Of power that the device keeps (an H200's samples are 20 ms apart, and each averages some 20 ms before it).
+SAMPLED_S = 0.2
+RAMP_S = 0.1
+AVERAGED_S = 0.03
+STEADY = 0.02
 
 
 @dataclass
@@ -60,6 +66,8 @@ def time_only(work: Repeated, asked: Asked) -> Seen:
 def metered(work: Repeated, meter: _core.Meter, asked: Asked) -> Seen:
     behaviour = meter.behaviour or meter.watch(0.6)
     if behaviour.tick_s > 0 and not behaviour.continuous:
+        if keeps_power(meter):
+            return by_samples(work, meter, asked)
         return by_ticks(work, meter, asked, behaviour.tick_s)
     return by_windows(work, meter, asked)
 
@@ -81,6 +89,42 @@ def by_windows(work: Repeated, meter: _core.Meter, asked: Asked) -> Seen:
         seen.energies.append(joules)
         seen.iterations += count
         if enough(seen, seen.energies, asked, start):
+            return seen
+
+
+def keeps_power(meter: _core.Meter) -> bool:
+    """At least five samples in a window, as late as now."""
+    kept = meter.recent_power()
+    return len(kept) > 10 and kept[-1][0] - kept[-11][0] < 10 * SAMPLED_S / 5 and time.monotonic() - kept[-1][0] < 0.5
+
+
+def by_samples(work: Repeated, meter: _core.Meter, asked: Asked) -> Seen:
+    """Of windows until one is as the one before; the last ones count.
+
+    Power follows a change of work within 0.1 s, but a device that reaches its limit takes longer to slow down.
+    """
+    seen, start = Seen(), time.perf_counter()
+    work.seconds(max(asked.warm_up_s, RAMP_S))
+    before: float | None = None
+    while True:
+        begin = time.monotonic()
+        seconds, count = work.seconds(SAMPLED_S)
+        end = time.monotonic()
+        powers = [w for at, w in meter.recent_power() if begin + AVERAGED_S < at <= end]
+        taken = time.perf_counter() - start
+        if len(powers) < 3:  # an iteration that is over before the next sample
+            if taken > asked.budget_s:
+                raise StandsStill("the device's record of its power stopped")
+            continue
+        power = statistics.fmean(powers)
+        halves = statistics.fmean(powers[: len(powers) // 2]), statistics.fmean(powers[len(powers) // 2 :])
+        steady = abs(halves[1] / halves[0] - 1) < STEADY or (before is not None and abs(power / before - 1) < STEADY)
+        before = power
+        seen.iterations += count
+        if steady or taken + SAMPLED_S > asked.budget_s:
+            seen.times.append(seconds)
+            seen.energies.append(power * seconds)
+            seen.stable = steady
             return seen
 
 

@@ -9,7 +9,10 @@ copies, what was saved is each copy's own.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -30,6 +33,17 @@ FUNCTIONS = {
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
 }
+
+
+# Finds a call's arguments among the tensors; what it gives makes the call.
+Bind = Callable[[list[Any]], Callable[[], Any]]
+
+
+@dataclass
+class Prepared:
+    bind: Bind
+    out: list[int | None]
+    done: list[int]  # tensors that nothing reads any more
 
 
 class BadPart(Exception):
@@ -96,7 +110,7 @@ class Part:
                 copy.forward[number] = copy.backward[number] = make_tensor(info, self.device)
         # A view that forward makes of what it reads, and backward reads again, is one of the copy's own there.
         for call in self.saved_views:
-            copy.backward[call["out"][0]] = self.call_of(call)(copy.backward)
+            copy.backward[call["out"][0]] = self.call_of(call)(copy.backward)()
         return copy
 
     def find_saved_views(self) -> list[Any]:
@@ -118,30 +132,22 @@ class Part:
 
     # --- running -------------------------------------------------------------------------------------------------
 
-    def run_forward(self, copy: Copy) -> None:
+    def run_forward(self, copy: Copy, times: list[float] | None = None) -> None:
         env = [*copy.forward, copy.graphs]
-        for call, done in self.runs["forward"]:
-            call(env)
-            for number in done:
-                env[number] = None
+        run_calls(self.runs["forward"], env, times)
         for number in self.made_by_forward:  # kept until backward, whether that reads it or only the network does
             copy.backward[number] = env[number]
 
-    def run_backward(self, copy: Copy) -> list[Any]:
+    def run_backward(self, copy: Copy, times: list[float] | None = None) -> list[Any]:
         env = [*copy.backward, copy.graphs]
         for number in self.made_by_forward:
             copy.backward[number] = None
-        for call, done in self.runs["backward"]:
-            call(env)
-            for number in done:
-                env[number] = None
+        run_calls(self.runs["backward"], env, times)
         # Gradients of weights wait for the optimizer.
         return [env[n] for n, info in enumerate(self.tensors) if info.get("until") == "update"]
 
-    def run_update(self, copy: Copy) -> None:
-        env = [*copy.forward, copy.graphs]
-        for call, _ in self.runs["update"]:
-            call(env)
+    def run_update(self, copy: Copy, times: list[float] | None = None) -> None:
+        run_calls(self.runs["update"], [*copy.forward, copy.graphs], times)
 
     @torch.no_grad()
     def run(self, copies: list[Copy]) -> None:
@@ -153,7 +159,17 @@ class Part:
             self.run_update(copy)
         waiting.clear()
 
-    def compile(self, calls: list[Any]) -> list[tuple[Callable[[list[Any]], None], list[int]]]:
+    @torch.no_grad()
+    def call_seconds(self, copy: Copy) -> dict[str, list[float]]:
+        """What the host takes for each call of one iteration, by phase."""
+        times: dict[str, list[float]] = {"forward": [], "backward": [], "update": []}
+        self.run_forward(copy, times["forward"])
+        waiting = self.run_backward(copy, times["backward"])
+        self.run_update(copy, times["update"])
+        waiting.clear()
+        return times
+
+    def compile(self, calls: list[Any]) -> list[Prepared]:
         last: dict[int, int] = {}
         for place, call in enumerate(calls):
             for number in [*tensors_in([call["args"], call.get("kwargs")]), *(n for n in call["out"] if n is not None)]:
@@ -165,25 +181,9 @@ class Part:
             is_kept = "from" in info or "until" in info or (calls is self.forward and number in read_later)
             if not is_kept:
                 ends.setdefault(place, []).append(number)
-        return [(self.storing(call), ends.get(place, [])) for place, call in enumerate(calls)]
+        return [Prepared(self.call_of(call), call["out"], ends.get(place, [])) for place, call in enumerate(calls)]
 
-    def storing(self, call: Any) -> Callable[[list[Any]], None]:
-        compute, out = self.call_of(call), call["out"]
-
-        def run(env: list[Any]) -> None:
-            result = compute(env)
-            if len(out) == 1 and isinstance(result, torch.Tensor):
-                if out[0] is not None:
-                    env[out[0]] = result
-                return
-            flat = flatten(result)
-            for number, value in zip(out, flat):
-                if number is not None:
-                    env[number] = value
-
-        return run
-
-    def call_of(self, call: Any) -> Callable[[list[Any]], Any]:
+    def call_of(self, call: Any) -> Bind:
         if "of" in call:
             return self.gradient_of(call)
         op = call["op"]
@@ -192,15 +192,17 @@ class Part:
         function = reshape if op in ("aten::view", "aten::_unsafe_view") else aten_op(op, call["overload"])
         args, kwargs, device = call["args"], call.get("kwargs", {}), self.device
 
-        def run(env: list[Any]) -> Any:
+        def bind(env: list[Any]) -> Callable[[], Any]:
             get = env.__getitem__
-            return function(
-                *[decode(a, get, device) for a in args], **{k: decode(v, get, device) for k, v in kwargs.items()}
+            return partial(
+                function,
+                *[decode(a, get, device) for a in args],
+                **{k: decode(v, get, device) for k, v in kwargs.items()},
             )
 
-        return run
+        return bind
 
-    def chosen_by_framework(self, call: Any) -> Callable[[list[Any]], Any]:
+    def chosen_by_framework(self, call: Any) -> Bind:
         """Runs with autograd, so that the framework chooses its kernels for both passes."""
         op, args, kwargs = call["op"], call["args"], dict(call.get("kwargs", {}))
         cast = torch_constant(call["autocast"], "dtype") if call.get("autocast") else None
@@ -231,9 +233,9 @@ class Part:
             env[-1][id(call)] = leaves, list(results)
             return [r.detach() for r in results]
 
-        return run
+        return lambda env: partial(run, env)
 
-    def gradient_of(self, call: Any) -> Callable[[list[Any]], Any]:
+    def gradient_of(self, call: Any) -> Bind:
         of, args, out, device = self.forward[call["of"]], call["args"], call["out"], self.device
 
         def run(env: list[Any]) -> Any:
@@ -247,7 +249,29 @@ class Part:
             by_place = dict(zip(wanted, found))
             return [by_place.get(place) for place in range(len(out))]
 
-        return run
+        return lambda env: partial(run, env)
+
+
+def run_calls(calls: list[Prepared], env: list[Any], times: list[float] | None) -> None:
+    for call in calls:
+        work = call.bind(env)
+        if times is None:
+            result = work()
+        else:
+            start = time.perf_counter()
+            result = work()
+            times.append(time.perf_counter() - start)
+        out = call.out
+        if len(out) == 1 and isinstance(result, torch.Tensor):
+            if out[0] is not None:
+                env[out[0]] = result
+        else:
+            for number, value in zip(out, flatten(result)):
+                if number is not None:
+                    env[number] = value
+        del work, result
+        for number in call.done:
+            env[number] = None
 
 
 def reshape(tensor: torch.Tensor, sizes: Any) -> torch.Tensor:
