@@ -41,8 +41,6 @@ def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
         module = network.build()
     inputs = network.make_inputs(batch, torch.device("cpu"))
     targets = network.make_targets(batch, torch.device("cpu"))
-    if recipe.compile:
-        raise NotApplicable("compiled regions are not captured")
     if recipe.lora:
         add_lora(module)
     if recipe.channels_last:
@@ -68,6 +66,7 @@ def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
         store=store,
         optimizer="adamw" if recipe.adamw else "sgd",
         accumulate=recipe.micro_batches,
+        compile=recipe.compile,
     )
     seconds = time.monotonic() - start
     paces.append(pace_s(torch.device(device)))

@@ -47,6 +47,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--input", type=sizes, metavar="CxHxW", help="sizes of one sample, where FUNCTION gives a module alone")
     add("--precision", default="default", help="default, fp32, tf32, bf16 or fp16")
     add("--optimizer", help="sgd, momentum, adam or adamw; without it FUNCTION's, adamw for hf:NAME, else sgd")
+    add("--compile", action="store_true", help="as if torch.compile(model) were trained")
     add("--device", help="cuda or cpu; without it an accelerator where there is one")
     add("--store", default="", help="the file where what was measured is kept")
     add("--meter", default="", help="the energy meter, see ampere.meters()")
@@ -72,6 +73,7 @@ def estimated(asked: argparse.Namespace) -> Prediction:
         loss=subject.loss,
         optimizer=asked.optimizer or subject.optimizer,
         precision=asked.precision,
+        compile=asked.compile,
         device=asked.device,
         store=asked.store,
         meter=asked.meter,

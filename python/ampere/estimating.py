@@ -36,6 +36,7 @@ def estimate(
     accumulate: int = 1,
     clip: float | None = None,
     step: Callable[..., None] | None = None,
+    compile: bool = False,
     mode: str = "eager",
     store: str = "",
     worker: str = "",
@@ -54,6 +55,7 @@ def estimate(
     device     "cuda", "cpu", or a Device; without one, an accelerator where there is one
     accumulate, clip   micro-batches per step; the norm that gradients are clipped to
     step       instead of loss, accumulate and clip: a function (model, optimizer) that makes one step as your loop does
+    compile    as if you trained torch.compile(model); a model that is compiled already need not say so
     mode       "eager", or "replay" for a step that is captured in a CUDA graph
 
     With a Device first it is the library's own function: estimate(device, model, batch, recipe, ...).
@@ -66,7 +68,7 @@ def estimate(
         return _core.estimate(model, inputs, *args, **library)
     if args or library:
         raise TypeError(f"estimate() does not know {', '.join(library) or 'so many arguments'}")
-    captured = captured_network(model, inputs, loss, optimizer, precision, device, accumulate, clip, step)
+    captured = captured_network(model, inputs, loss, optimizer, precision, device, accumulate, clip, step, compile)
     there = device if isinstance(device, _core.Device) else open_device(captured.device, store, worker, meter)
     network = _core.Model.from_json(json.dumps(captured.network))
     found = _core.estimate(
@@ -116,6 +118,7 @@ def captured_network(
     accumulate: int,
     clip: float | None,
     step: Any,
+    compile: bool = False,
 ) -> Captured:
     torch = require_torch()
     from .capture import Training, capture
@@ -130,11 +133,14 @@ def captured_network(
     if accumulate < 1:
         raise ValueError(f"accumulate must be 1 or more, not {accumulate}")
     where = device_type(device)
-    training = Training(model, () if inputs is None else inputs, loss, optimizer, precision, accumulate, clip, step)
+    given = () if inputs is None else inputs
+    training = Training(model, given, loss, optimizer, precision, accumulate, clip, step, compile)
     found = capture(training, where)
     words = [PRECISIONS[precision], optimizer if isinstance(optimizer, str) else type(optimizer).__name__]
     if accumulate > 1:
         words.append(f"{accumulate} micro-batches a step")
+    if any(call.compiled for call in found.calls):
+        words.append("torch.compile")
     return Captured(found, network_of(found), precision, where, ", ".join(words))
 
 

@@ -135,6 +135,9 @@ void CapturedPart::State::find_ends(std::vector<BoxedCall>& calls, const std::se
 
 void CapturedPart::State::read(const Json& json) {
   const JsonReader r(json, "calls");
+  // Its calls could be made one by one, but that is not what the compiled step costs.
+  if (r.has("compiled"))
+    throw bad_input("calls: a region for torch.compile, which this worker has not; use python -m ampere.worker");
   r.only({"tensors", "footprint", "forward", "backward", "update"});
   const Json& listed = r.array("tensors");
   if (listed.size() > kMostTensors)

@@ -86,6 +86,10 @@ TEST_F(SessionTest, MeasuresCapturedCalls) {
   const Json response = ask(measure_line(source + calls_node(body)));
   ASSERT_TRUE(response.at("ok").get<bool>()) << response;
   EXPECT_GT(measurement_from_json(response.at("result")).energy_j.value_or(0), 0);
+  Json compiled = body;
+  compiled["compiled"] = true;
+  const Json refused = ask(measure_line(source + calls_node(compiled)));
+  EXPECT_NE(refused.dump().find("torch.compile"), std::string::npos) << refused;
   for (
       const char* hostile :
       {"", "{}", "[1]",

@@ -30,6 +30,8 @@ class AboveKernels(TorchFunctionMode):
             return func(*args, **kwargs)
         if func is ATTENTION or func is torch._C._nn.scaled_dot_product_attention:
             return self.attention(*args, **kwargs)
+        if func is torch.nn.functional.dropout and self.recorder.compiling and kwargs["training"] and kwargs["p"] > 0:
+            return torch.native_dropout(args[0], kwargs["p"], True)[0]  # the compiler's way, on every device
         if func in RECURRENT and isinstance(args[2], (list, tuple)):  # else packed sequences, whose lengths are data
             return self.recurrent(RECURRENT[func], args)
         return func(*args, **kwargs)

@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map_only
 
 from .above_kernels import AboveKernels
 from .backward import walked
+from .compiled import as_if_compiling, as_written, unwrapped
 from .fake import Fakes, as_if_there_were, without_log
 from .modules import following
 from .recorder import DataDependent, Recorder
@@ -43,8 +44,9 @@ class Training:
         accumulate: int = 1,
         clip: float | None = None,
         run: Callable[[torch.nn.Module, torch.optim.Optimizer], None] | None = None,
+        compile: bool = False,
     ):
-        self.model = model
+        self.model, is_compiled = unwrapped(model)
         self.args, self.kwargs = split_inputs(inputs)
         self.loss = loss
         self.optimizer = optimizer
@@ -52,6 +54,9 @@ class Training:
         self.accumulate = accumulate
         self.clip = clip
         self.run = run
+        self.compiled = frozenset(
+            [""] if compile or is_compiled else []
+        )  # names of the modules that torch.compile is given
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         """Over the model's present parameters, whichever they are."""
@@ -105,6 +110,13 @@ def capture(training: Training, device: str | torch.device = "cuda", name: str =
     """Under fake tensors; where the step looks at values, one real step on the CPU instead."""
     target = torch.device(device)
     target = torch.device("cuda:0") if target == torch.device("cuda") else target
+    with as_written(training.model) as compiled:
+        plain = copy.copy(training)
+        plain.compiled = training.compiled | compiled
+        return capture_plain(plain, target, name)
+
+
+def capture_plain(training: Training, target: torch.device, name: str) -> Step:
     try:
         return capture_fake(training, target, name)
     except (
@@ -185,7 +197,14 @@ def run_step(
     was_training = [(m, m.training) for m in training.model.modules()]
     training.model.train()
     try:
-        with recorder, AboveKernels(recorder), following(recorder, training.model), torch.enable_grad(), backward:
+        with (
+            recorder,
+            AboveKernels(recorder),
+            following(recorder, training.model, training.compiled),
+            as_if_compiling(recorder),
+            torch.enable_grad(),
+            backward,
+        ):
             with recorder.pause():
                 make_optimizer_state(optimizer, recorder)
             training.step(optimizer, scaler, device, move)

@@ -14,20 +14,23 @@ from .recorder import Recorder, current_node
 
 
 @contextmanager
-def following(recorder: Recorder, model: torch.nn.Module) -> Iterator[None]:
+def following(recorder: Recorder, model: torch.nn.Module, compiled: frozenset[str] = frozenset()) -> Iterator[None]:
+    """`compiled` has the names of modules that torch.compile was given: what is in them is not called in Python."""
     names = {id(module): name for name, module in model.named_modules()}
     step = recorder.step
     step.module_types.update({name: type(module).__name__ for name, module in model.named_modules()})
 
     def enter(module: torch.nn.Module, inputs: Any) -> None:
         recorder.module_stack.append(names.get(id(module), recorder.module_stack[-1]))
-        recorder.modules_waiting += not recorder.paused
+        recorder.modules_waiting += not recorder.paused and not recorder.compiling
+        recorder.compiling += names.get(id(module)) in compiled
         if current_node() is None and recorder.node is None:  # else it is computed again for the backward pass
             recorder.after_backward = False
 
     def leave(module: torch.nn.Module, inputs: Any, output: Any) -> None:
         if len(recorder.module_stack) > 1:
             recorder.module_stack.pop()
+        recorder.compiling -= names.get(id(module)) in compiled
 
     def start_update(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         recorder.phase = "update"

@@ -54,6 +54,8 @@ FUNCTIONS = {
 }
 KEEPS_VALUES = VIEWS | {"aten::_to_copy", "aten::max_pool2d_with_indices", "aten::native_dropout", "aten::clone"}
 ATTENTION = "aten::scaled_dot_product_attention"
+# torch.compile leaves recurrent layers to the framework, and stops where a value is looked at.
+NEVER_COMPILED = {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu", "aten::_local_scalar_dense"}
 # More would take longer to measure than a user waits.
 MOST_KINDS = 56
 # Nodes that are no parts of the step.
@@ -67,6 +69,7 @@ class Part:
     name: str
     module: str
     calls: list[int] = field(default_factory=list)  # numbers of the step's calls, in the order they ran
+    compiled: bool = False
 
 
 def parts_of(step: Step) -> list[Part]:
@@ -75,8 +78,8 @@ def parts_of(step: Step) -> list[Part]:
     weights = {i for i, t in enumerate(step.tensors) if t.role == "parameter"}
     waiting: list[int] = []  # calls that prepare weights for the next
 
-    def start(module: str) -> Part:
-        parts.append(Part(module or "(step)", module))
+    def start(module: str, compiled: bool = False) -> Part:
+        parts.append(Part(module or "(step)", module, compiled=compiled))
         return parts[-1]
 
     def put(index: int) -> None:
@@ -91,24 +94,41 @@ def parts_of(step: Step) -> list[Part]:
             weights.update(n for n in call.outputs if n is not None)
             waiting.append(index)
             continue
-        if not parts or call.op == ATTENTION or any(n in weights and is_matrix(step, n) for n in reads):
-            start(call.module)
-        for earlier in [*waiting, index]:
-            put(earlier)
-        waiting.clear()
+        compiled = is_compiled(call)
+        if (
+            not parts
+            or compiled != parts[-1].compiled
+            or call.op == ATTENTION
+            or any(n in weights and is_matrix(step, n) for n in reads)
+        ):
+            start(call.module, compiled)
+        # Where it counts what crosses from part to part, prepared weights stay with the call that reads them.
+        if not compiled or any(n in weights for n in reads):
+            for earlier in waiting:
+                put(earlier)
+            waiting.clear()
+        put(index)
     if parts:
         for index in waiting:
             put(index)
     last = parts[-1] if parts else start("")
+    accumulation = Part("(accumulation)", "")  # of gradients, which no compiler fuses with what made them
     for index, call in enumerate(step.calls):
         if call.phase == "backward":
             last = part_of.get(call.owner, last)
-            last.calls.append(index)
+            apart = call.accumulates and last.compiled and call.op not in VIEWS
+            (accumulation if apart else last).calls.append(index)
+    if accumulation.calls:
+        parts.append(accumulation)
     updates = [i for i, call in enumerate(step.calls) if call.phase == "update"]
     if updates:
         parts.append(Part("(optimizer)", "", updates))
     name_apart(parts)
     return parts
+
+
+def is_compiled(call: Call) -> bool:
+    return call.compiled and call.op not in NEVER_COMPILED
 
 
 def is_matrix(step: Step, tensor: int) -> bool:
@@ -126,13 +146,22 @@ def name_apart(parts: list[Part]) -> None:
 
 def network_of(step: Step, most_kinds: int = MOST_KINDS) -> dict[str, Any]:
     """The text of a network file, docs/network.schema.json."""
+    from .regions import Regions  # which are made of parts
+
     footprint = footprint_of(step)
     phases, writers = last_phases(step), writers_of(step)
 
-    def body(part: Part) -> str:
-        return json.dumps(body_of(step, part, footprint, phases, writers), separators=(",", ":"), sort_keys=True)
-
     parts = parts_of(step)
+    regions = Regions(step, parts)
+
+    def body(part: Part) -> str:
+        measured = regions.forward_of(part) if part.compiled else part
+        told, numbers = body_of(step, measured, footprint, phases, writers)
+        if part.compiled:
+            told = regions.body(measured, told, numbers)
+        return json.dumps(told, separators=(",", ":"), sort_keys=True)
+
+    parts = regions.joined(body)
     bodies = [body(part) for part in parts]
     if len(set(bodies)) > most_kinds:
         parts = joined(parts, bodies, most_kinds)
@@ -194,6 +223,7 @@ def joined(parts: list[Part], bodies: list[str], most_kinds: int) -> list[Part]:
                 and following != kind
                 and before[following] == {kind}
                 and not last_two
+                and not (parts[place].compiled or parts[place + 1].compiled)
                 and (merges < room or kind + following in merged_kinds)
             ):
                 merges += kind + following not in merged_kinds
@@ -235,8 +265,8 @@ def writers_of(step: Step) -> dict[int, tuple[str, list[int]]]:
 
 def body_of(
     step: Step, part: Part, footprint: int, phases_of_memory: dict[int, str], writers: dict[int, tuple[str, list[int]]]
-) -> dict[str, Any]:
-    """All that decides what the part costs, with tensors numbered in the order they are met."""
+) -> tuple[dict[str, Any], dict[int, int]]:
+    """All that decides what the part costs, with tensors numbered in the order they are met; and those numbers."""
     numbers: dict[int, int] = {}
     tensors: list[dict[str, Any]] = []
     made: set[int] = set()
@@ -296,7 +326,7 @@ def body_of(
         if call.backward_of is not None:
             entry["of"] = places[call.backward_of]
         phases[call.phase].append(entry)
-    return {"tensors": tensors, "footprint": footprint, **{k: v for k, v in phases.items() if v}}
+    return {"tensors": tensors, "footprint": footprint, **{k: v for k, v in phases.items() if v}}, numbers
 
 
 def bytes_of(step: Step, call: Call) -> int:

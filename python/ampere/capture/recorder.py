@@ -74,6 +74,7 @@ class Recorder(TorchDispatchMode):
         self.nodes_waiting = 0
         self.last_node: Any = None
         self.after_backward = False  # and no module was called since: clipping, unscaling, updating
+        self.compiling = 0  # modules running now, one inside the other, that torch.compile was given
 
     # --- tensors -------------------------------------------------------------------------------------------------
 
@@ -95,6 +96,8 @@ class Recorder(TorchDispatchMode):
                     on_host=tensor.device.type == "cpu" and self.device.type != "cpu",
                 )
             )
+        if tensor.requires_grad:
+            self.step.tensors[self.numbers[key]].wants_gradient = True
         return self.numbers[key]
 
     def introduce(self, tensor: torch.Tensor, role: str, real: torch.Tensor | None = None) -> None:
@@ -167,6 +170,8 @@ class Recorder(TorchDispatchMode):
                 owner,
                 modules=self.modules_waiting,
                 nodes=self.nodes_waiting,
+                compiled=self.compiling > 0 and phase == "forward",
+                accumulates=phase == "backward" and type(self.running_node()).__name__ == "AccumulateGrad",
                 **extra,
             )
         )
@@ -179,7 +184,7 @@ class Recorder(TorchDispatchMode):
 
         A node of autograd is numbered when it is made, right before its op runs: the first call after that owns it.
         """
-        node = self.node if self.node is not None else current_node()
+        node = self.running_node()
         now = sequence_number()
         if node is None:
             for sequence in range(self.last_sequence, now):
@@ -196,6 +201,9 @@ class Recorder(TorchDispatchMode):
             self.owner_of.setdefault(sequence, self.last_owner)
         self.last_sequence = now
         return "backward", self.last_owner
+
+    def running_node(self) -> Any:
+        return self.node if self.node is not None else current_node()
 
     def follow_whole_numbers(self, call: Call) -> None:
         """Where rows are chosen by whole numbers, remembers how many rows there are."""

@@ -16,6 +16,7 @@ class TensorInfo:
     on_host: bool = False  # lives in the host's memory though the network does not (step counters of optimizers)
     values: tuple[int, int] | None = None  # of whole numbers: smallest and largest, where they are known
     below: int | None = None  # of whole numbers that choose rows: how many rows there are
+    wants_gradient: bool = False  # it was seen as part of autograd's graph
 
     def bytes(self) -> int:
         spread = (
@@ -52,6 +53,8 @@ class Call:
     flops: int = 0
     modules: int = 0  # of the user's that were called since the call before
     nodes: int = 0  # of autograd that ran since the call before
+    compiled: bool = False  # torch.compile would have had it
+    accumulates: bool = False  # backward: adds to a gradient that is there already, as autograd does by itself
 
 
 @dataclass

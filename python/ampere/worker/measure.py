@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from .. import _core
+from .compiled import CannotCompile, Region, forget_compiled, host_seconds
 from .device import cache_bytes, free_bytes
 from .fields import REQUIRED, RequestError, bad_input, field, flag, integer, is_int, known_fields, number, one_of
 from .host import loop_seconds, part_seconds
@@ -78,6 +79,7 @@ def measure(params: dict[str, Any], device: torch.device, open_meter: Any) -> di
     except StandsStill as e:
         raise RequestError("no_meter", str(e)) from e
     finally:
+        forget_compiled()
         if device.type == "cuda":
             torch.cuda.synchronize(device)
             torch.cuda.empty_cache()
@@ -102,11 +104,14 @@ def calls_of(params: dict[str, Any]) -> dict[str, Any] | None:
 def part_work(node: dict[str, Any], device: torch.device, mode: str) -> tuple[Repeated, float | None, str]:
     try:
         body = json.loads(field(node, "calls", REQUIRED, lambda v: isinstance(v, str), "text"))
-        part = Part(body, device)
+        is_compiled = isinstance(body, dict) and flag(body, "compiled", False)
+        part: Any = Region(body, device) if is_compiled else Part(body, device)
         shared: dict[int, torch.Tensor] = {}
         copies = [part.make(shared) for _ in range(part.copies(cache_bytes(device), free_bytes(device)))]
     except (BadPart, ValueError) as e:
         raise bad_input(f"calls: {e}") from e
+    except CannotCompile as e:
+        raise RequestError("failed", f"{e}; without compile the eager step can be estimated") from e
 
     def run() -> None:
         part.run(copies)
@@ -114,7 +119,7 @@ def part_work(node: dict[str, Any], device: torch.device, mode: str) -> tuple[Re
     if device.type != "cuda":
         note = "" if mode == "eager" else "a CPU has nothing to replay: measured eagerly"
         return Issued(run, len(copies), device), None, note
-    host_s = part_seconds(part)
+    host_s = host_seconds(part) if isinstance(part, Region) else part_seconds(part)
     # A part's own cost is what the device does, whichever way the whole network will be trained.
     try:
         return Replayed(run, len(copies), device, (copies, shared)), host_s, ""

@@ -89,9 +89,7 @@ class Part:
     # --- what is in a copy ---------------------------------------------------------------------------------------
 
     def copies(self, cache_bytes: int, free_bytes: float) -> int:
-        wanted = min(2 * cache_bytes, self.footprint) / max(1, self.bytes)
-        fitting = 0.4 * free_bytes / max(1, self.bytes)
-        return int(max(1, min(math.ceil(wanted), fitting, MAX_COPIES)))
+        return copies_of(self.bytes, self.footprint, cache_bytes, free_bytes)
 
     def make(self, shared: dict[int, torch.Tensor]) -> Copy:
         copy = Copy(len(self.tensors))
@@ -272,6 +270,13 @@ def run_calls(calls: list[Prepared], env: list[Any], times: list[float] | None) 
         del work, result
         for number in call.done:
             env[number] = None
+
+
+def copies_of(size: int, footprint: int, cache_bytes: int, free_bytes: float) -> int:
+    """So many that they do not fit the cache, if the step does not either."""
+    wanted = min(2 * cache_bytes, footprint) / max(1, size)
+    fitting = 0.4 * free_bytes / max(1, size)
+    return int(max(1, min(math.ceil(wanted), fitting, MAX_COPIES)))
 
 
 def reshape(tensor: torch.Tensor, sizes: Any) -> torch.Tensor:
