@@ -94,7 +94,9 @@ def test_blocks_that_repeat_are_compiled_once(norm_first):
 
 def test_a_residual_block_is_not_cut_where_the_compiler_would_fuse():
     """Its input is read twice behind it, and both gradients are summed in one kernel with what they go to."""
-    for body in regions(images(30), "cuda")[1:]:
+    first, *others = regions(images(30), "cuda")
+    assert others
+    for body in others:
         given = [t for t in body["tensors"] if t.get("from") == "activation"]
         assert len(given) == 2  # so it is cut inside blocks: what the convolution reads, and what is added later
 
@@ -104,6 +106,20 @@ def test_few_kinds_for_a_network_without_repetition():
     layers = [nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.ReLU()) for a, b in zip([3, *channels], channels)]
     found = regions(Training(nn.Sequential(*layers), torch.randn(2, 3, 8, 8), compile=True), "cuda")
     assert len(found) == 1
+
+
+def test_layouts_are_decided_for_the_whole_model():
+    def decided(*layers):
+        found = regions(Training(nn.Sequential(*layers), torch.randn(2, 128, 8, 8), compile=True), "cuda")
+        return {body.get("channels_last") for body in found}
+
+    assert decided(nn.Conv2d(128, 128, 3)) == {True}
+    assert decided(nn.Conv2d(128, 128, 3), nn.Conv2d(128, 64, 3)) == {False}  # halves its channels
+    assert decided(nn.Conv2d(128, 128, 3), nn.Conv2d(128, 64, 1)) == {True}
+    assert decided(nn.Conv2d(128, 128, 3, groups=2)) == {False}
+    assert decided(nn.Conv2d(128, 128, 3, groups=128)) == {True}
+    assert decided(nn.Conv2d(128, 64, 1), *(nn.Conv2d(64, 64, 3, padding=1) for _ in range(30))) == {True}
+    assert decided(nn.Flatten(), nn.Linear(128 * 64, 4)) == {None}
 
 
 def test_eager_steps_are_told_as_before():
@@ -190,6 +206,21 @@ def test_a_compiled_region_computes_what_the_model_does(training):
     for tensor, info in zip(copy.inputs, region.given):  # running statistics are updated
         if info["from"] == "buffer" and tensor.is_floating_point():
             assert not torch.equal(tensor, by_size(tensor))
+
+
+@compiles
+def test_what_crosses_regions_is_laid_out_as_the_compiler_would(monkeypatch):
+    monkeypatch.setattr("ampere.capture.regions.MOST_CALLS", 12)
+    first, second = (Region(body, CPU) for body in regions(images(2))[:2])
+    made = first.forward_of(first.make({}))
+    taken = second.make({}).inputs
+    if first.channels_last:
+        assert all(t.is_contiguous(memory_format=torch.channels_last) for t in made if t.dim() == 4)
+        assert all(
+            t.is_contiguous(memory_format=torch.channels_last)
+            for t, info in zip(taken, second.given)
+            if t.dim() == 4 and info["from"] == "activation"
+        )
 
 
 @compiles

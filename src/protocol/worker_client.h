@@ -18,13 +18,13 @@ class Process;
 class Recording;
 
 struct WorkerOptions {
-  std::string command;         // a shell command line: "ampere-worker", "ssh jetson ampere-worker"
-  double hello_seconds = 60;   // a worker far away takes its time to start
-  double reply_seconds = 60;   // for requests that say nothing of their own length
+  std::string command;          // a shell command line: "ampere-worker", "ssh jetson ampere-worker"
+  double hello_seconds = 60;    // a worker far away takes its time to start
+  double reply_seconds = 60;    // for requests that say nothing of their own length
   double measure_margin = 180;  // on top of a measurement's budget: building, compiling, warming up
-  double trace_seconds = 60;   // for loading and running a TorchScript file
-  int max_failures = 3;        // failures in a row after which it is not started again
-  std::string record;          // file that every request and its answer is appended to; empty: none
+  double trace_seconds = 60;    // for loading and running a TorchScript file
+  int max_failures = 3;         // failures in a row after which it is not started again
+  std::string record;           // file that every request and its answer is appended to; empty: none
   // Gets what the worker writes to its standard error, as it comes; nothing is passed on without it.
   std::function<void(std::string_view)> on_stderr;
 };

@@ -137,7 +137,8 @@ void CapturedPart::State::read(const Json& json) {
   const JsonReader r(json, "calls");
   // Its calls could be made one by one, but that is not what the compiled step costs.
   if (r.has("compiled"))
-    throw bad_input("calls: a region for torch.compile, which this worker has not; use python -m ampere.worker");
+    throw bad_input(
+        "calls: a region for torch.compile, which this worker has not; use python -m ampere.worker");
   r.only({"tensors", "footprint", "forward", "backward", "update"});
   const Json& listed = r.array("tensors");
   if (listed.size() > kMostTensors)

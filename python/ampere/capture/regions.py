@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .arguments import tensors_in
+from .layout import channels_last
 from .parts import ATTENTION, VIEWS, Part, is_compiled, name_apart
 from .step import Call, Step
 
@@ -30,6 +31,7 @@ Kind = tuple[int, ...]
 class Regions:
     def __init__(self, step: Step, parts: list[Part]):
         self.step, self.parts = step, parts
+        self.channels_last = channels_last(step)
         self.writes: dict[int, list[int]] = {}  # memory -> forward calls
         self.reads: dict[int, list[int]] = {}
         self.makers: dict[int, list[int]] = {}  # tensor -> forward calls, views included
@@ -184,7 +186,9 @@ class Regions:
             if entry.get("from") in ("parameter", "activation", "input") and self.step.tensors[number].wants_gradient:
                 entry["gradient"] = True
         enters = not forward[0] or not is_compiled(self.step.calls[forward[0] - 1])
+        layout = {} if self.channels_last is None else {"channels_last": self.channels_last}
         return {
+            **layout,
             "compiled": True,
             "entry": enters,
             "footprint": told["footprint"],

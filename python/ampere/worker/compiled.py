@@ -9,6 +9,8 @@ from __future__ import annotations
 import operator
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +27,7 @@ BATCH_NORMS = {"aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miope
 VIEWS_AS_RESHAPES = {"aten::view", "aten::_unsafe_view"}
 # Another object for the same tensor; where autograd makes one to remember it, gradients pass by.
 SAME = {"aten::detach", "aten::alias"}
+MEMORY_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
 class CannotCompile(Exception):
@@ -51,8 +54,9 @@ class Region:
             raise ValueError("too many tensors or calls")
         self.footprint, self.is_entry = int(body["footprint"]), bool(body["entry"])
         self.bytes = sum(bytes_of(t) for t in self.tensors if "from" in t or "until" in t)
+        self.channels_last = is_channels_last(body, self.device)
         self.given = [t for t in self.tensors if "from" in t]
-        self.module = fx.GraphModule(torch.nn.Module(), graph_of(body, self.device))
+        self.module = fx.GraphModule(torch.nn.Module(), graph_of(body, self.device, bool(self.channels_last)))
         self.compiled = torch.compile(self.module, dynamic=False, fullgraph=True)
 
     def copies(self, cache_bytes: int, free_bytes: float) -> int:
@@ -60,10 +64,11 @@ class Region:
 
     def make(self, shared: dict[int, torch.Tensor]) -> Copy:
         """`shared` has the gradients that arrive, which neighbours have just written, by the place of their output."""
-        copy = Copy([make_input(info, self.device) for info in self.given], shared)
+        copy = Copy([make_input(info, self.device, bool(self.channels_last)) for info in self.given], shared)
         if not shared:
             try:
-                self.run_forward(copy)
+                with settings(self.channels_last):
+                    self.run_forward(copy)
                 shared.update({place: small_gradient(root) for place, root in enumerate(copy.roots)})
                 self.run_backward(copy)
             except torch.OutOfMemoryError:
@@ -137,9 +142,13 @@ def forget_compiled() -> None:
 # --- calls -> a graph ------------------------------------------------------------------------------------------------
 
 
-def graph_of(body: Any, device: torch.device) -> fx.Graph:
+def graph_of(body: Any, device: torch.device, channels_last: bool = False) -> fx.Graph:
     graph = fx.Graph()
     values = {n: graph.placeholder(f"t{n}") for n, info in enumerate(body["tensors"]) if "from" in info}
+    for number, info in enumerate(body["tensors"]):
+        if channels_last and info.get("from") == "input" and is_image(info):  # the compiler does it, too
+            layout = {"memory_format": MEMORY_FORMATS[len(info["sizes"])]}
+            values[number] = graph.call_method("contiguous", (values[number],), layout)
     for call in body["forward"]:
         add_call(graph, call, values, body["tensors"], device)
     graph.output(tuple(values[n] for n in body["outputs"]))
@@ -189,11 +198,41 @@ def cast(graph: fx.Graph, value: Any, told: Any, tensors: list[Any], dtype: str)
     return graph.call_method("to", (value, torch_constant(dtype, "dtype")))
 
 
-# --- tensors ---------------------------------------------------------------------------------------------------------
+# --- tensors and their layout ----------------------------------------------------------------------------------------
 
 
-def make_input(info: Any, device: torch.device) -> torch.Tensor:
+def make_input(info: Any, device: torch.device, channels_last: bool) -> torch.Tensor:
+    if channels_last and info["from"] == "activation" and is_image(info):
+        like = torch.empty(info["sizes"], device="meta", memory_format=MEMORY_FORMATS[len(info["sizes"])])
+        info = {**info, "strides": list(like.stride())}
     return make_tensor(info, device).detach().requires_grad_(bool(info.get("gradient")))
+
+
+def is_image(info: Any) -> bool:
+    return len(info["sizes"]) in MEMORY_FORMATS and torch_constant(info["dtype"], "dtype").is_floating_point
+
+
+def is_channels_last(body: Any, device: torch.device) -> bool | None:
+    """As capture/layout.py decided for the whole model; None: it has no convolutions."""
+    told = body.get("channels_last")
+    return torch.backends.mkldnn.is_available() if told is not None and device.type == "cpu" else told
+
+
+@contextmanager
+def settings(channels_last: bool | None) -> Iterator[None]:
+    """For compiling the forward pass. Gradients arrive as they would within one large graph: laid out as what they are
+    the gradients of, and not copied first."""
+    import torch._functorch.config as autograd_config
+    import torch._inductor.config as compiler_config
+
+    with ExitStack() as stack:
+        if hasattr(autograd_config, "guess_tangent_strides_as_outputs"):
+            stack.enter_context(autograd_config.patch(guess_tangent_strides_as_outputs=True))
+        if channels_last is not None:
+            stack.enter_context(
+                compiler_config.patch(layout_optimization=channels_last, force_layout_optimization=channels_last)
+            )
+        yield
 
 
 def small_gradient(root: torch.Tensor) -> torch.Tensor:
