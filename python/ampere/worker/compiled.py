@@ -147,7 +147,7 @@ def graph_of(body: Any, device: torch.device, channels_last: bool = False) -> fx
     values = {n: graph.placeholder(f"t{n}") for n, info in enumerate(body["tensors"]) if "from" in info}
     for number, info in enumerate(body["tensors"]):
         if channels_last and info.get("from") == "input" and is_image(info):  # the compiler does it, too
-            layout = {"memory_format": MEMORY_FORMATS[len(info["sizes"])]}
+            layout: dict[str, Any] = {"memory_format": MEMORY_FORMATS[len(info["sizes"])]}
             values[number] = graph.call_method("contiguous", (values[number],), layout)
     for call in body["forward"]:
         add_call(graph, call, values, body["tensors"], device)
