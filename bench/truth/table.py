@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Prints what was measured, and how far estimates are from it. Needs nothing but Python.
 
-    python bench/truth/table.py truth.jsonl [estimates.jsonl]
+    python bench/truth/table.py truth.jsonl [estimates.jsonl [truth.jsonl estimates.jsonl]...]
+
+Several pairs are counted together; an estimate is compared with the truth of its own pair.
 """
 
 import json
@@ -128,9 +130,23 @@ def _summary(rows: list[dict], field: str, what: str) -> list[str]:
             f"{row['run']['batch']} {row['run']['recipe']}), {len(values)} runs"]
 
 
-def comparison(runs: list[dict], estimates: Estimates) -> str:
+def _by_recipe(rows: list[dict]) -> list[str]:
+    errors: dict[str, list[float]] = {}
+    for row in rows:
+        if row["energy"] is not None:
+            errors.setdefault(row["run"]["recipe"], []).append(abs(row["energy"]))
+    if len(errors) < 2:
+        return []
+    return ["  energy by recipe: " + ", ".join(
+        f"{recipe} {100 * statistics.mean(values):.1f}% ({len(values)})" for recipe, values in sorted(errors.items()))]
+
+
+def comparison(pairs: list[tuple[list[dict], Estimates]]) -> str:
     lines = []
-    groups = join(runs, estimates)
+    groups: dict[str, list[dict]] = {}
+    for runs, estimates in pairs:
+        for name, rows in join(runs, estimates).items():
+            groups.setdefault(name, []).extend(rows)
     for name, rows in sorted(groups.items()):
         lines += ["", name, f"  {'network':24} {'recipe':13} {'J/step':>10} {'ms/step':>10} {'energy %':>9} "
                             f"{'time %':>8} {'at pace %':>9} {'at time %':>9} {'held':>5}"]
@@ -142,7 +158,7 @@ def comparison(runs: list[dict], estimates: Estimates) -> str:
                 f"{_figure(run['energy_j'], 1, 4, 10)} {_figure(run['time_s'], 1000, 3, 10)} "
                 f"{_figure(row['energy'], 100, 1, 9)} {_figure(row['time'], 100, 1, 8)} "
                 f"{_figure(row['at_pace'], 100, 1, 9)} {_figure(row['at_time'], 100, 1, 9)} {in_interval:>5}")
-        lines += _summary(rows, "energy", "energy") + _summary(rows, "time", "time")
+        lines += _summary(rows, "energy", "energy") + _by_recipe(rows) + _summary(rows, "time", "time")
         lines += _summary(rows, "at_pace", "time at the host's pace")
         lines += _summary(rows, "at_time", "energy at the measured time")
         known = [row["held"] for row in rows if row["held"] is not None]
@@ -155,12 +171,13 @@ def comparison(runs: list[dict], estimates: Estimates) -> str:
 
 
 def main() -> int:
-    if len(sys.argv) not in (2, 3):
+    files = sys.argv[1:]
+    if not files or len(files) > 1 and len(files) % 2:
         sys.exit(__doc__)
-    runs = [row for row in read(sys.argv[1]) if row.get("kind") == "run"]
-    print(text(runs))
-    if len(sys.argv) == 3:
-        print(comparison(runs, Estimates(read(sys.argv[2]))))
+    truths = [[row for row in read(path) if row.get("kind") == "run"] for path in files[::2]]
+    print(text([row for runs in truths for row in runs]))
+    if len(files) > 1:
+        print(comparison([(runs, Estimates(read(path))) for runs, path in zip(truths, files[1::2])]))
     return 0
 
 

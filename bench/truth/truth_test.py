@@ -103,7 +103,7 @@ class TableTest(unittest.TestCase):
                                       "time_s": 0.02}])
         row = table.join(self.runs, estimates)["eager, device-bound"][0]
         self.assertAlmostEqual(row["energy"], 9.0 / 10.1 - 1)
-        self.assertIn("MAPE", table.comparison(self.runs, estimates))
+        self.assertIn("MAPE", table.comparison([(self.runs, estimates)]))
 
 
 @unittest.skipUnless(LOOPS, "--loops")
