@@ -78,6 +78,25 @@ TEST_F(Library, LoadsModels) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(Library, LoadsWhatWasRecorded) {
+  const std::string recorded = R"({"name": "Net", "batch": 2, "parameters": 15, "inputs": [2], "outputs": [3],
+    "tensors": [{"shape": [3, 4], "dtype": "float", "role": "parameter", "name": "fc.weight"},
+                {"shape": [3], "dtype": "float", "role": "parameter", "name": "fc.bias"},
+                {"shape": [2, 4], "dtype": "float", "role": "input"}, {"shape": [2, 3], "dtype": "float"}],
+    "ops": [{"op": "aten::OP", "module": "fc", "outputs": [3],
+             "args": {"input": {"tensor": 2}, "weight": {"tensor": 0}, "bias": {"tensor": 1}}}]})";
+  const auto with = [&](const std::string& op) {
+    std::string text = recorded;
+    return text.replace(text.find("OP"), 2, op);
+  };
+  const Model model = Model::from_trace(with("linear"));
+  EXPECT_EQ(model.name(), "Net");
+  EXPECT_EQ(model.parameters(), 15);
+  EXPECT_EQ(model.layers(8).at(0).name, "fc");
+  EXPECT_EQ(kind_of([&] { Model::from_trace(with("sort")); }), ErrorKind::kBadInput);
+  EXPECT_EQ(kind_of([] { Model::from_trace("{}"); }), ErrorKind::kBadInput);
+}
+
 TEST_F(Library, ProfilesAndEstimates) {
   Device device = open();
   EXPECT_EQ(device.name(), "imaginary device");

@@ -63,6 +63,10 @@ class Model {
   static Model load(const std::string& model, const LoadOptions& options = {});
   // The text of a network file (docs/network.schema.json). Throws Error{kBadInput}.
   static Model from_json(const std::string& json);
+  // What one forward pass did, as a worker's `trace` tells it (docs/protocol.md): for whoever has the module
+  // itself and recorded it. Throws Error{kBadInput}: what is wrong with it, or every op that is not
+  // supported.
+  static Model from_trace(const std::string& json, const ImportOptions& options = {});
 
   const std::string& name() const;
   // What a user should know about how it was imported, one sentence or two each; mostly empty.

@@ -59,6 +59,14 @@ void bind_model(nb::module_& m) {
           "from_json",
           [](const std::string& json) { return unlocked([&] { return Model::from_json(json); }); }, "json"_a,
           "The text of a network file.")
+      .def_static(
+          "from_trace",
+          [](const std::string& json, bool ignore_unsupported) {
+            const ImportOptions options{.ignore_unsupported = ignore_unsupported};
+            return unlocked([&] { return Model::from_trace(json, options); });
+          },
+          "json"_a, nb::kw_only(), "ignore_unsupported"_a = false,
+          "What one forward pass did, as a worker's `trace` tells it (docs/protocol.md).")
       .def_prop_ro("name", &Model::name)
       .def_prop_ro("notes", &Model::notes, "what a user should know about how it was imported; mostly empty")
       .def_prop_ro("exported_batch", &Model::exported_batch, "the batch that an ONNX file fixes, or None")

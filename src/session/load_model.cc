@@ -69,6 +69,12 @@ LoadedModel load_model(const ModelSource& source, const WorkerOptions& worker) {
   return {std::move(network), std::move(choice), {}, {}, 0};
 }
 
+LoadedModel load_trace(const RecordedPass& pass, const ImportOptions& options) {
+  if (!options.dims.empty() || options.restore_batchnorm)
+    throw bad_input("names of dimensions and restored batch norms go with ONNX files only");
+  return from_import(import_torchscript(pass, pass.name, pass.name, options));
+}
+
 void read_dimension(const std::string& text, ImportOptions& options) {
   const std::size_t equals = text.find('=');
   char* end = nullptr;

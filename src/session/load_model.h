@@ -8,6 +8,7 @@
 
 #include "import/import.h"
 #include "network/network.h"
+#include "network/recorded_pass.h"
 #include "network/zoo.h"
 #include "protocol/worker_client.h"
 
@@ -32,6 +33,9 @@ struct LoadedModel {
 // A TorchScript file is run once by a worker; nothing else starts one. Throws Error{kBadInput} that names the
 // file.
 LoadedModel load_model(const ModelSource& source, const WorkerOptions& worker);
+
+// Of what somebody recorded; nothing is started. Throws Error{kBadInput} that names the module.
+LoadedModel load_trace(const RecordedPass& pass, const ImportOptions& options);
 
 // "NAME=SIZE", a dimension that an ONNX file only names. Throws Error{kBadInput}.
 void read_dimension(const std::string& text, ImportOptions& options);

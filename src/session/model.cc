@@ -46,6 +46,10 @@ Model Model::from_json(const std::string& json) {
   return ModelAccess::make({std::move(network), std::nullopt, {}, {}, 0}, captured);
 }
 
+Model Model::from_trace(const std::string& json, const ImportOptions& options) {
+  return ModelAccess::make(load_trace(recorded_pass_from_json(parse_json(json, "trace")), options));
+}
+
 const std::string& Model::name() const { return impl_->loaded.network.name(); }
 const std::vector<std::string>& Model::notes() const { return impl_->loaded.notes; }
 std::optional<std::int64_t> Model::exported_batch() const { return impl_->exported_batch; }
