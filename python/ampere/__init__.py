@@ -36,8 +36,6 @@ if TYPE_CHECKING:
         iterations_of,
         known_models,
         meters,
-        profile,
-        prune,
         report,
         schedule,
         schedule_jobs_file,
@@ -48,6 +46,11 @@ if TYPE_CHECKING:
     from .lightning_callback import LightningCallback as LightningCallback
     from .monitor import Monitor, Window
     from .prediction import Job, ModuleCost, Prediction
+    from .profiled import Profile
+    from .profiling import profile
+    from .pruned import Pruning
+    from .pruning import prune
+    from .translating import ModuleChannels
 
 __version__ = version()
 
@@ -66,15 +69,18 @@ _LAZY = {
     "TrainingSetup": "_core",
     "Window": "monitor",
     "Job": "prediction",
+    "ModuleChannels": "translating",
     "ModuleCost": "prediction",
     "Prediction": "prediction",
+    "Profile": "profiled",
+    "Pruning": "pruned",
     "compare": "estimating",
     "estimate": "estimating",
     "iterations_of": "_core",
     "known_models": "_core",
     "meters": "_core",
-    "profile": "_core",
-    "prune": "_core",
+    "profile": "profiling",
+    "prune": "pruning",
     "report": "_core",
     "schedule": "_core",
     "schedule_jobs_file": "_core",
@@ -105,8 +111,11 @@ __all__ = [
     "TrainingSetup",
     "Window",
     "Job",
+    "ModuleChannels",
     "ModuleCost",
     "Prediction",
+    "Profile",
+    "Pruning",
     "compare",
     "estimate",
     "iterations_of",

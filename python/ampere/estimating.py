@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .prediction import Prediction
+from .recipes import optimizer_words, precision_words, threads_of
 
 if TYPE_CHECKING:
     import torch
-
-PRECISIONS = {
-    "default": "PyTorch's default precision (TF32 in convolutions, float32 elsewhere)",
-    "fp32": "strict float32",
-    "tf32": "TF32 in convolutions and matrix products",
-    "bf16": "bfloat16 autocast",
-    "fp16": "float16 autocast with gradient scaling",
-}
 
 _open: dict[tuple[str, ...], _core.Device] = {}
 
@@ -70,10 +63,7 @@ def estimate(
         raise TypeError(f"estimate() does not know {', '.join(library) or 'so many arguments'}")
     captured = captured_network(model, inputs, loss, optimizer, precision, device, accumulate, clip, step, compile)
     there = device if isinstance(device, _core.Device) else open_device(captured.device, store, worker, meter)
-    network = _core.Model.from_json(json.dumps(captured.network))
-    found = _core.estimate(
-        there, network, captured.step.batch, captured.recipe(), mode=mode, exact=there.can_measure, on_step=on_step
-    )
+    found = captured_estimate(there, captured, mode, on_step)
     return Prediction(
         captured.step.name,
         f"{there.name} ({there.meter})",
@@ -85,19 +75,25 @@ def estimate(
     )
 
 
+def captured_estimate(
+    there: _core.Device, captured: Captured, mode: str, on_step: Callable[[_core.Step], object] | None
+) -> _core.Estimate:
+    """Measures the parts that the store does not know, where the device is at hand."""
+    network = _core.Model.from_json(json.dumps(captured.network))
+    return _core.estimate(
+        there, network, captured.step.batch, captured.recipe(), mode=mode, exact=there.can_measure, on_step=on_step
+    )
+
+
 class Captured:
-    def __init__(self, step: Any, network: dict[str, Any], precision: str, device: str, words: str):
-        self.step, self.network, self.precision, self.device, self.words = step, network, precision, device, words
+    def __init__(self, step: Any, network: dict[str, Any], precision: str, optimizer: Any, device: str, words: str):
+        self.step, self.network, self.device, self.words = step, network, device, words
+        self.precision, self.optimizer = precision, optimizer
 
     def recipe(self) -> _core.Recipe:
         """Optimizer and mixed precision are in the calls; what they do not tell is how float32 is computed."""
-        import torch
-
-        precision = self.precision if self.precision in ("fp32", "tf32") else "default"
-        threads = torch.get_num_threads() if self.device == "cpu" else 1
-        return _core.Recipe(
-            optimizer="captured", precision="default" if self.device == "cpu" else precision, threads=threads
-        )
+        precision = self.precision if self.precision in ("fp32", "tf32") and self.device != "cpu" else "default"
+        return _core.Recipe(optimizer="captured", precision=precision, threads=threads_of(self.device))
 
     def notes(self) -> list[str]:
         said = list(dict.fromkeys(self.step.notes))
@@ -105,7 +101,36 @@ class Captured:
             said.append(
                 "strict float32 was asked for; as PyTorch comes it computes convolutions in TF32, which often takes half the energy"
             )
-        return said
+        return said + unusual(self.step, self.precision, self.optimizer, self.device)
+
+
+ATTENTION = "aten::scaled_dot_product_attention"
+SOFTMAX = "aten::_softmax"
+HEADS = 4  # dimensions of scores: batch, heads, queries, keys
+
+
+def has_attention(step: Any) -> bool:
+    """As one call, or spelled out: a softmax over the scores of several heads."""
+    for call in step.calls:
+        if call.phase == "forward" and call.op == ATTENTION:
+            return True
+        if call.phase == "forward" and call.op == SOFTMAX and len(step.tensors[call.outputs[0]].sizes) >= HEADS:
+            return True
+    return False
+
+
+def unusual(step: Any, precision: str, optimizer: Any, device: str) -> list[str]:
+    """Where the step is seldom trained as it was asked for, mostly because nothing was said."""
+    if not has_attention(step):
+        return []
+    said = []
+    if device != "cpu" and precision not in ("bf16", "fp16"):
+        said.append(
+            'a network with attention, without mixed precision: on accelerators it is mostly trained with precision="bf16"'
+        )
+    if optimizer == "sgd":
+        said.append('a network with attention, trained with plain SGD: most use optimizer="adamw"')
+    return said
 
 
 def captured_network(
@@ -128,20 +153,18 @@ def captured_network(
         raise TypeError(f"estimate() takes an nn.Module, not {type(model).__name__}; files are for ampere.Model.load()")
     if inputs is None and step is None:
         raise TypeError("estimate() needs inputs: a batch as the model is called with")
-    if precision not in PRECISIONS:
-        raise ValueError(f'unknown precision "{precision}" (known: {", ".join(PRECISIONS)})')
+    where = device_type(device)
+    words = [precision_words(precision, where), optimizer_words(optimizer)]
     if accumulate < 1:
         raise ValueError(f"accumulate must be 1 or more, not {accumulate}")
-    where = device_type(device)
     given = () if inputs is None else inputs
     training = Training(model, given, loss, optimizer, precision, accumulate, clip, step, compile)
     found = capture(training, where)
-    words = [PRECISIONS[precision], optimizer if isinstance(optimizer, str) else type(optimizer).__name__]
     if accumulate > 1:
         words.append(f"{accumulate} micro-batches a step")
     if any(call.compiled for call in found.calls):
         words.append("torch.compile")
-    return Captured(found, network_of(found), precision, where, ", ".join(words))
+    return Captured(found, network_of(found), precision, optimizer, where, ", ".join(words))
 
 
 def device_type(device: Any) -> str:

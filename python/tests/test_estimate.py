@@ -6,7 +6,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import ampere  # noqa: E402
-from ampere.estimating import forget_devices  # noqa: E402
+from ampere.estimating import captured_network, forget_devices  # noqa: E402
+from ampere.recipes import precision_words  # noqa: E402
 
 MODEL = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 10))
 
@@ -64,3 +65,42 @@ def test_mistakes_are_told():
         ampere.estimate(MODEL, torch.ones(1), precision="fp8")
     with pytest.raises(Exception, match="optimizer"):
         ampere.estimate(MODEL, torch.ones(4, 3, 8, 8), optimizer="lion", device="cpu")
+
+
+def test_only_accelerators_have_tf32(found):
+    e, _ = found
+    assert e.recipe == "float32, adamw" and "TF32" not in str(e)
+    assert "TF32 in convolutions" in precision_words("default", "cuda")
+    assert "no TF32" in precision_words("tf32", "cpu") and precision_words("bf16", "cpu") == "bfloat16 autocast"
+
+
+class Attends(nn.Module):
+    def __init__(self, fused):
+        super().__init__()
+        self.fused, self.heads = fused, nn.Linear(8, 24)
+
+    def forward(self, x):
+        q, k, v = self.heads(x).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+        if self.fused:
+            return nn.functional.scaled_dot_product_attention(q, k, v)
+        return torch.softmax(q @ k.transpose(-1, -2), -1) @ v
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize(
+    "device, precision, optimizer, notes",
+    [
+        ("cuda", "default", "sgd", ["bf16", "adamw"]),
+        ("cuda", "bf16", "adamw", []),
+        ("cuda", "bf16", torch.optim.SGD, []),  # who says so means it
+        ("cpu", "default", "sgd", ["adamw"]),
+    ],
+)
+def test_attention_is_seldom_trained_like_that(fused, device, precision, optimizer, notes):
+    model = Attends(fused)
+    chosen = optimizer if isinstance(optimizer, str) else optimizer(model.parameters(), lr=0.1)
+    captured = captured_network(model, torch.randn(2, 5, 8), None, chosen, precision, device, 1, None, None)
+    said = captured.notes()
+    assert len(said) == len(notes) and all(word in note for word, note in zip(notes, said))
+    plain = captured_network(MODEL, torch.randn(4, 3, 8, 8), None, "sgd", precision, device, 1, None, None)
+    assert plain.notes() == []

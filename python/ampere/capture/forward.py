@@ -8,6 +8,8 @@ one op there, whichever kernels it calls. A captured step has the kernels, which
 from __future__ import annotations
 
 import math
+import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -65,9 +67,12 @@ class Pass:
         with as_trained(model):
             exported = export(model, args, kwargs)
         self.graph, self.signature = exported.graph, exported.graph_signature
-        self.constants = exported.constants
+        self.first_names = names_of_the_same(model)
+        self.leaves = {name for name, module in model.named_modules() if not list(module.children())}
+        self.calls: Counter[tuple[str, str]] = Counter()  # of a leaf's op: some modules are called again
         self.tensors: list[dict[str, Any]] = []
         self.numbers: dict[Any, Any] = {}  # of each node of the graph: its tensor, or a list of them
+        self.parameters: dict[str, int] = {}
         self.ops: list[dict[str, Any]] = []
         self.inputs: list[int] = []
         outputs: list[int] = []
@@ -108,7 +113,11 @@ class Pass:
         if not isinstance(value, torch.Tensor):
             self.numbers[node] = None
         elif name in self.signature.inputs_to_parameters:
-            self.numbers[node] = self.add(value, "parameter", self.signature.inputs_to_parameters[name])
+            own = self.signature.inputs_to_parameters[name]
+            own = self.first_names.get(own, own)
+            if own not in self.parameters:
+                self.parameters[own] = self.add(value, "parameter", own)
+            self.numbers[node] = self.parameters[own]
         elif name in self.signature.inputs_to_buffers:
             self.numbers[node] = self.add(value, "buffer", self.signature.inputs_to_buffers[name])
         elif name in self.signature.user_inputs and self.has_batch(list(value.shape), self.samples):
@@ -133,7 +142,16 @@ class Pass:
         args = {name: self.argument(value) for name, value in given.items()}
         self.numbers[node] = self.outputs(node.meta.get("val"))
         put_out = [n for n in flat(self.numbers[node]) if n is not None]
-        self.ops.append({"op": schema.name, "module": module_of(node), "args": args, "outputs": put_out})
+        self.ops.append({"op": schema.name, "module": self.place(node, schema.name), "args": args, "outputs": put_out})
+
+    def place(self, node: Any, op: str) -> str:
+        """The innermost of the user's modules, with an @ and the count where a leaf is called again."""
+        stack = list((node.meta.get("nn_module_stack") or {}).values())
+        module = str(stack[-1][0]).partition("@")[0] if stack else ""
+        if module not in self.leaves:
+            return module
+        self.calls[module, op] += 1
+        return module if self.calls[module, op] == 1 else f"{module}@{self.calls[module, op]}"
 
     def outputs(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -192,20 +210,28 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 @contextmanager
 def as_trained(model: torch.nn.Module) -> Iterator[None]:
+    """And afterwards as it was. Recurrent layers keep their weights in a list besides, where export leaves its own."""
     was_training = [(module, module.training) for module in model.modules()]
+    lists = [(m, list(m._flat_weights)) for m in model.modules() if isinstance(m, torch.nn.RNNBase)]
     model.train()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             yield
     finally:
+        for recurrent, weights in lists:
+            recurrent.__dict__["_flat_weights"] = weights
         for module, state in was_training:
             module.training = state
 
 
-def module_of(node: Any) -> str:
-    """The innermost of the user's modules; one that is called again has its count behind an @."""
-    stack = list((node.meta.get("nn_module_stack") or {}).values())
-    return str(stack[-1][0]).partition("@")[0] if stack else ""
+def names_of_the_same(model: torch.nn.Module) -> dict[str, str]:
+    """Of each parameter the first of its names: tied weights have several."""
+    first: dict[int, str] = {}
+    return {
+        name: first.setdefault(id(parameter), name)
+        for name, parameter in model.named_parameters(remove_duplicate=False)
+    }
 
 
 def dtype_of(value: Any) -> str:

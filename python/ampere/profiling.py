@@ -1,0 +1,140 @@
+"""`ampere.profile`: measures on a device what estimates and pruning will ask for, so that later they only read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _core
+from .estimating import captured_estimate, captured_network, device_type, open_device, require_torch
+from .profiled import Profile, known_of
+from .recipes import recipe_of_ops
+from .translating import translated
+
+if TYPE_CHECKING:
+    import torch
+
+# Small networks that are trained in moments and share their kinds of layers with many others.
+STANDARD = ("lenet5", "cnn5")
+OnStep = Callable[[_core.Step], object] | None
+
+
+@overload
+def profile(device: _core.Device, model: _core.Model, inputs: Any = ..., *args: Any, **library: Any) -> Any: ...
+@overload
+def profile(
+    device: Any = ...,
+    model: torch.nn.Module | _core.Model | str | Iterable[str] | None = ...,
+    inputs: Any = ...,
+    *,
+    channels: bool = ...,
+    loss: Callable[[Any], torch.Tensor] | None = ...,
+    optimizer: Any = ...,
+    precision: str = ...,
+    accumulate: int = ...,
+    clip: float | None = ...,
+    step: Callable[..., None] | None = ...,
+    batch: int = ...,
+    batch_axis: int = ...,
+    mode: str = ...,
+    store: str = ...,
+    worker: str = ...,
+    meter: str = ...,
+    on_step: OnStep = ...,
+    **library: Any,
+) -> Profile: ...
+def profile(device: Any = None, model: Any = None, inputs: Any = None, *args: Any, **options: Any) -> Any:
+    """Measures what is not in the device's store yet, and tells what the store knows.
+
+    device     "cuda", "cpu" or a Device; without one, an accelerator where there is one
+    model      nothing: the device is opened and nothing is measured;
+               an nn.Module, with `inputs`: the parts of its step, as estimate() asks for them, and its kinds of layers
+               over channels, as prune() does;
+               an ampere.Model, a name such as "lenet5", or several: kinds of layers over channels, at `batch`;
+               "standard": a few small networks of the zoo
+    channels   False: only the parts of the step, each once, which takes seconds and is enough for estimate()
+    loss, optimizer, precision, accumulate, clip, step, mode, store, worker, meter, on_step   as for estimate()
+    batch_axis where the batch stands in the inputs
+    points_1d, points_2d, whole_networks, budget_s, ...   of the library's profile()
+
+    Each point is kept at once, so a run that was stopped goes on where it was. With a Device and an ampere.Model it is
+    the library's own function: profile(device, model, batch, recipe, ...).
+    """
+    if isinstance(device, _core.Device) and isinstance(model, _core.Model):
+        return _core.profile(device, model, *([] if inputs is None else [inputs]), *args, **options)
+    if args:
+        raise TypeError("profile() takes a device, a model and its inputs; all else goes by name: batch=, optimizer=")
+    return profile_of(device, model, inputs, **options)
+
+
+def profile_of(
+    device: Any,
+    model: Any,
+    inputs: Any,
+    channels: bool = True,
+    loss: Any = None,
+    optimizer: Any = "sgd",
+    precision: str = "default",
+    accumulate: int = 1,
+    clip: float | None = None,
+    step: Any = None,
+    batch: int = 32,
+    batch_axis: int = 0,
+    mode: str = "eager",
+    store: str = "",
+    worker: str = "",
+    meter: str = "",
+    on_step: OnStep = None,
+    **library: Any,
+) -> Profile:
+    where = device_type(device)
+    recipe, notes = recipe_of_ops(optimizer, precision, where) if channels and model is not None else (None, [])
+    there = device if isinstance(device, _core.Device) else open_device(where, store, worker, meter)
+    done = Profile(there.name, there.id, there.meter, there.energy_modelled, there.store)
+    done.notes += [*notes, *there.notes]
+    if model is None:
+        if inputs is not None or library:
+            raise TypeError(
+                "profile() was given " + ("inputs" if inputs is not None else ", ".join(library)) + " but no model"
+            )
+        return known_of(done, there)
+    if not there.can_measure:
+        raise _core.BadInputError(
+            f"{there.name} is known from a store alone; profiling takes the device itself: run this where it is, "
+            'or say worker="ssh there python -m ampere.worker"'
+        )
+    if is_module(model):
+        if inputs is None and step is None:
+            raise TypeError("profile() needs inputs: a batch as the model is called with")
+        captured = captured_network(model, inputs, loss, optimizer, precision, device or where, accumulate, clip, step)
+        done.took_parts(captured_estimate(there, captured, mode, on_step).probed)
+        done.notes += captured.notes()
+        networks = with_channels(model, inputs, batch_axis, done) if channels else []
+    else:
+        networks = [(network, batch) for network in named(model)]
+    for network, samples in networks:
+        done.took_kinds(_core.profile(there, network, samples, recipe, on_step=on_step, **library))
+    return known_of(done, there)
+
+
+def with_channels(model: Any, inputs: Any, batch_axis: int, done: Profile) -> list[tuple[_core.Model, int]]:
+    """A model that cannot be pruned can be estimated all the same."""
+    try:
+        there = translated(model, inputs, batch_axis)
+    except _core.BadInputError as e:
+        done.notes.append(f"its channels cannot be followed, so that it cannot be pruned: {e}".partition("\n")[0])
+        return []
+    return [(there.network, there.batch)]
+
+
+def is_module(model: Any) -> bool:
+    if isinstance(model, (str, _core.Model, list, tuple)):
+        return False
+    if isinstance(model, require_torch().nn.Module):
+        return True
+    raise TypeError(f"profile() takes an nn.Module, an ampere.Model or names, not {type(model).__name__}")
+
+
+def named(model: Any) -> list[_core.Model]:
+    several = STANDARD if model == "standard" else [model] if isinstance(model, (str, _core.Model)) else model
+    return [one if isinstance(one, _core.Model) else _core.Model.load(one) for one in several]
