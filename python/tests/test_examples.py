@@ -16,6 +16,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # on a busy machine threads wait for each
     [
         ("plain_loop.py", ["torch"], ["30"], "for 30 of 30 steps"),
         ("hugging_face_budget.py", ["torch", "transformers", "accelerate"], ["10000", "10"], "stopped for it"),
+        ("prune_to_budget.py", ["torch"], ["60%"], "each measured at its own sizes"),
         ("lightning_run.py", ["torch", "lightning"], ["1"], "for 32 of 32 steps"),
     ],
 )
