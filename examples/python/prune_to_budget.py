@@ -37,4 +37,6 @@ print(pruning)
 smaller = Net(*(pruning.channels[name] for name in ("stem", "first", "second", "last")))
 was = ampere.estimate(Net(), images, optimizer="momentum", device="cpu")
 now = ampere.estimate(smaller, images, optimizer="momentum", device="cpu")
-print(f"each measured at its own sizes: {now.energy_j:.3g} J of {was.energy_j:.3g} J, {now.energy_j / was.energy_j:.1%}")
+print(
+    f"each measured at its own sizes: {now.energy_j:.3g} J of {was.energy_j:.3g} J, {now.energy_j / was.energy_j:.1%}"
+)

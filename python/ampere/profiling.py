@@ -20,7 +20,9 @@ OnStep = Callable[[_core.Step], object] | None
 
 
 @overload
-def profile(device: _core.Device, model: _core.Model, inputs: Any = ..., *args: Any, **library: Any) -> Any: ...
+def profile(
+    device: _core.Device, model: _core.Model, inputs: int = ..., *args: Any, **library: Any
+) -> _core.ProfilingSummary: ...
 @overload
 def profile(
     device: Any = ...,
@@ -88,10 +90,9 @@ def profile_of(
     **library: Any,
 ) -> Profile:
     where = device_type(device)
-    recipe, notes = recipe_of_ops(optimizer, precision, where) if channels and model is not None else (None, [])
     there = device if isinstance(device, _core.Device) else open_device(where, store, worker, meter)
     done = Profile(there.name, there.id, there.meter, there.energy_modelled, there.store)
-    done.notes += [*notes, *there.notes]
+    done.notes += there.notes
     if model is None:
         if inputs is not None or library:
             raise TypeError(
@@ -109,22 +110,22 @@ def profile_of(
         captured = captured_network(model, inputs, loss, optimizer, precision, device or where, accumulate, clip, step)
         done.took_parts(captured_estimate(there, captured, mode, on_step).probed)
         done.notes += captured.notes()
-        networks = with_channels(model, inputs, batch_axis, done) if channels else []
+        if not channels:
+            return known_of(done, there)
+        try:  # a model that cannot be pruned can be estimated all the same
+            asked = translated(model, inputs, batch_axis)
+            networks = [(asked.network, asked.batch)]
+            recipe, notes = recipe_of_ops(optimizer, precision, where)
+        except ValueError as e:
+            done.notes.append(f"measured for estimates and not for pruning: {' '.join(str(e).split())}")
+            return known_of(done, there)
     else:
         networks = [(network, batch) for network in named(model)]
+        recipe, notes = recipe_of_ops(optimizer, precision, where)
+    done.notes += notes
     for network, samples in networks:
         done.took_kinds(_core.profile(there, network, samples, recipe, on_step=on_step, **library))
     return known_of(done, there)
-
-
-def with_channels(model: Any, inputs: Any, batch_axis: int, done: Profile) -> list[tuple[_core.Model, int]]:
-    """A model that cannot be pruned can be estimated all the same."""
-    try:
-        there = translated(model, inputs, batch_axis)
-    except _core.BadInputError as e:
-        done.notes.append(f"its channels cannot be followed, so that it cannot be pruned: {e}".partition("\n")[0])
-        return []
-    return [(there.network, there.batch)]
 
 
 def is_module(model: Any) -> bool:

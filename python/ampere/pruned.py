@@ -121,8 +121,7 @@ class Pruning:
         shown = [("module", "type", "channels", "pruned")]
         for m in self.modules:
             if m.own:
-                reads = lambda n: f"{n} > " if n is not None else ""
-                before, after = f"{reads(m.in_before)}{m.out_before}", f"{reads(m.in_channels)}{m.out_channels}"
+                before, after = passed(m.in_before, m.out_before), passed(m.in_channels, m.out_channels)
                 shown.append((m.name, m.type, before, after if after != before else ""))
         return shown
 
@@ -144,3 +143,7 @@ class Pruning:
         )
         notes = "".join(f"<p><em>{html.escape(note)}</em></p>" for note in self.notes)
         return f"<table>{cells}</table><table>{modules}</table>{notes}"
+
+
+def passed(reads: int | None, puts_out: int) -> str:
+    return str(puts_out) if reads is None else f"{reads} > {puts_out}"

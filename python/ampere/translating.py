@@ -149,8 +149,8 @@ def fixed_nodes(told: dict[str, Any], graph: Graph, modules: dict[str, Any]) -> 
         again = shared.intersection(names) or has_widths(modules[module])
         why = f"{module} is used more than once" if again else f"{module} has several weights of one width"
         for name in names:
-            for node in {name, *graph.sources(name)}:
-                fixed.setdefault(node, why)
+            for tied in {name, *graph.sources(name)}:
+                fixed.setdefault(tied, why)
     return fixed
 
 

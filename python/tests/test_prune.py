@@ -157,8 +157,11 @@ def test_scores_and_what_is_kept():
 
 # --- on a device ------------------------------------------------------------------------------------------------------
 
-SMALL = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.ReLU(), nn.Flatten(), nn.Linear(256, 4))
-SMALL_X = torch.randn(4, 3, 8, 8)
+# Large enough for channels to matter beside what any step takes.
+SMALL = nn.Sequential(
+    nn.Conv2d(3, 64, 3), nn.ReLU(), nn.Conv2d(64, 64, 3), nn.ReLU(), nn.MaxPool2d(16), nn.Flatten(), nn.Linear(64, 4)
+)
+SMALL_X = torch.randn(8, 3, 20, 20)
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +217,7 @@ def test_networks_by_name_and_models_of_the_library(tmp_path, worker):
         profile = ampere.profile(device, "lenet5", batch=8, **QUICK)
         assert profile.points > 0 and not profile.parts
         again = ampere.profile(device, ["lenet5"], batch=8, **QUICK)
-        assert again.points == 0 and again.reused == profile.points
+        assert again.points == 0 and again.reused > 0
         with pytest.raises(TypeError, match="no model"):
             ampere.profile(device, points_1d=3)
     by_flops = ampere.prune(ampere.Model.load("lenet5"), budget="50%", by="flops", batch=8, candidates=2000)
@@ -231,7 +234,7 @@ def test_what_cannot_be_followed_is_still_profiled(here):
             return torch.sort(self.fc(x))[0]
 
     profile = ampere.profile(model=Sorted(), inputs=torch.randn(4, 8), **here)
-    assert profile.parts + profile.reused > 0 and any("cannot be pruned" in note for note in profile.notes)
+    assert profile.parts + profile.reused > 0 and any("not for pruning" in note for note in profile.notes)
     with pytest.raises(ampere.BadInputError, match=r"(?s)aten::sort.*ampere.estimate"):
         ampere.prune(Sorted(), torch.randn(4, 8), by="flops")
 
@@ -251,8 +254,8 @@ def test_mistakes_are_told(here):
         ampere.prune(SMALL, SMALL_X, by="parameters")
     with pytest.raises(ampere.BadInputError, match="torch.export"):
         ampere.prune(Decides(), SMALL_X, by="flops")
-    with pytest.raises(ampere.BadInputError, match="torch.export.*12"):
-        ampere.prune(SMALL, torch.randn(4, 3, 12, 12), by="flops")
+    with pytest.raises(ampere.BadInputError, match="torch.export.*4 channels"):
+        ampere.prune(SMALL, torch.randn(8, 4, 20, 20), by="flops")
     with pytest.raises(ampere.BadInputError, match='called "layer9"'):
         ampere.prune(SMALL, SMALL_X, by="flops", keep=["layer9"])
     with pytest.raises(ampere.OverBudgetError, match=r"\(min_channels"):

@@ -85,7 +85,7 @@ class Pass:
                 self.call(node)
             elif node.op == "output":
                 outputs = self.wanted(node.args[0])
-        self.told = {
+        self.told: dict[str, Any] = {
             "name": type(model).__name__,
             "batch": samples,
             "parameters": float(sum(p.numel() for p in model.parameters())),
@@ -187,7 +187,8 @@ class Pass:
 
     def leave_out_what_is_not_needed(self) -> None:
         """Losses of models that compute them, counters of batch norms: nothing that is put out depends on them."""
-        needed, kept = set(self.told["outputs"]), []
+        needed: set[int] = set(self.told["outputs"])
+        kept = []
         for op in reversed(self.ops):
             if needed.intersection(op["outputs"]):
                 needed.update(tensors_of(op["args"]))
@@ -204,7 +205,7 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
             "with older ones write the module as an ONNX file and use ampere.Model.load(FILE)"
         )
     # Until 2.7 the usual export took ops apart, as for running them somewhere else.
-    how = torch.export.export_for_training if version < (2, 7) else torch.export.export
+    how: Any = getattr(torch.export, "export_for_training" if version < (2, 7) else "export")
     return how(model, args, kwargs, strict=False)
 
 
