@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import shlex
 import sys
@@ -208,6 +209,7 @@ def require_torch() -> Any:
     return torch
 
 
+@atexit.register
 def forget_devices() -> None:
-    """Ends the workers that estimate() keeps."""
+    """Ends the workers that are kept; at the end of the program too, while what they are made of is still there."""
     _open.clear()
