@@ -90,7 +90,10 @@ class Reader {
   Reader(const Values& values, c10::Device place) : values_(values), place_(place) {}
 
   IValue read(const Json& value, const c10::TypePtr& type) const {
-    if (value.is_null()) return {};
+    if (value.is_null()) {
+      // No bias of an attention comes as no tensor, where the schema of its gradient knows no optional one.
+      return type->kind() == TypeKind::TensorType ? IValue(torch::Tensor()) : IValue();
+    }
     switch (type->kind()) {
       case TypeKind::OptionalType:
         return read(value, type->castRaw<c10::OptionalType>()->getElementType());
