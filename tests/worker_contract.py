@@ -49,6 +49,8 @@ OPS = {
              {"op": "linear", "out_features": 9, "bias": False, "tied": True}],
     "attention_core": [SEQUENCE, {"op": "attention_core", "heads": 2, "mask": "causal", "inputs": ["x", "x", "x"]}],
     "packed": [{"op": "input", "shape": [5, 12]}, {"op": "attention_core", "heads": 2, "mask": "additive", "dropout": 0.1}],
+    "windows": [{"op": "input", "shape": [3, 4, 12]}, {"op": "attention_core", "heads": 2, "rows": 9}],
+    "roll": [IMAGE, {"op": "roll", "shifts": [-2, 3], "axes": [2, 3]}],
     "learned_add": [SEQUENCE, {"op": "learned_add", "shape": [0, 0], "rows": 7}],
     "learned_mul": [IMAGE, {"op": "learned_mul", "shape": [0, 1, 1]}],
     "class_token": [SEQUENCE, {"op": "class_token"}],

@@ -43,13 +43,16 @@ Work conv_transpose_work(const Node& node, const Tensor& in, const Tensor& out) 
           static_cast<double>(in.dims[1]) * per_input + (node.flag("bias") ? channels : 0)};
 }
 
-// The two products of attention, without projections.
-Work core_work(const std::vector<Tensor>& in, const Tensor& out) {
-  const double batch = static_cast<double>(out.dims[0]);
-  const double queries = static_cast<double>(out.dims[1]);
-  const double keys = static_cast<double>(in[in.size() > 1 ? 1 : 0].dims[1]);
+// Positions, of all samples and windows together.
+double rows_of(const Tensor& t) { return elements(t) / last(t); }
+double length_of(const Tensor& t) { return static_cast<double>(t.dims[t.dims.size() - 2]); }
+
+// The two products of attention, without projections; every window attends to itself.
+Work core_work(const Node& node, const std::vector<Tensor>& in, const Tensor& out) {
+  const double keys = length_of(in[in.size() > 1 ? 1 : 0]);
   const double width = in.size() > 1 ? last(in[0]) : last(out);
-  return {2 * batch * queries * keys * (width + last(out)), 0};
+  return {2 * rows_of(out) * keys * (width + last(out)),
+          static_cast<double>(node.integer("rows")) * static_cast<double>(node.integer("heads"))};
 }
 
 double learned_parameters(const Node& node, const Tensor& in) {
@@ -104,7 +107,7 @@ Work work_of(const Node& node, const std::vector<Tensor>& in, const Tensor& out)
     case Op::kConvTranspose2d:
       return conv_transpose_work(node, in[0], out);
     case Op::kAttentionCore:
-      return core_work(in, out);
+      return core_work(node, in, out);
     case Op::kLearnedAdd:
     case Op::kLearnedMul:
       return {0, learned_parameters(node, in[0])};
@@ -156,6 +159,7 @@ double element_flops(const Node& node) {
     case Op::kClassToken:
     case Op::kChannelShuffle:
     case Op::kConvTranspose2d:
+    case Op::kRoll:
       return 0;
     case Op::kBatchNorm:
     case Op::kLayerNorm:
@@ -190,8 +194,6 @@ double inner_elements(const Node& node, const std::vector<Tensor>& inputs) {
   const Tensor& in = inputs[0];
   const double rows = static_cast<double>(in.dims[0]) * (in.rank() > 1 ? static_cast<double>(in.dims[1]) : 1);
   const double length = in.rank() > 1 ? static_cast<double>(in.dims[1]) : 1;
-  const double keys =
-      inputs.size() > 1 && inputs[1].rank() > 1 ? static_cast<double>(inputs[1].dims[1]) : length;
   switch (node.op) {
     case Op::kLstm:
     case Op::kGru: {
@@ -203,7 +205,8 @@ double inner_elements(const Node& node, const std::vector<Tensor>& inputs) {
     case Op::kAttention:
       return 4 * rows * last(in) + 2 * rows * length * static_cast<double>(node.integer("heads"));
     case Op::kAttentionCore:
-      return 2 * rows * keys * static_cast<double>(node.integer("heads"));
+      return 2 * rows_of(in) * length_of(inputs[inputs.size() > 1 ? 1 : 0]) *
+             static_cast<double>(node.integer("heads"));
     case Op::kEncoderLayer:
       return 8 * rows * last(in) + 2 * rows * length * static_cast<double>(node.integer("heads")) +
              2 * rows * static_cast<double>(node.integer("feedforward"));
@@ -267,7 +270,8 @@ std::vector<bool> gradient_into(const Network& network, bool input_grad) {
     const OpClass c = spec_of(nodes[i].op).op_class;
     const bool wanted = c == OpClass::kSource && input_grad && nodes[i].word("dtype") == "float";
     const bool plain = nodes[i].attrs.count("affine") > 0 && !nodes[i].flag("affine");
-    trained[i] = wanted || into[i] || c == OpClass::kWeighted || (c == OpClass::kNorm && !plain);
+    const bool bias = nodes[i].op == Op::kAttentionCore && nodes[i].integer("rows") > 0;
+    trained[i] = wanted || into[i] || c == OpClass::kWeighted || (c == OpClass::kNorm && !plain) || bias;
   }
   return into;
 }

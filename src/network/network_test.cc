@@ -118,6 +118,9 @@ TEST(Shape, EveryOp) {
       {Op::kMean, {4, 6, 5}, {{"axes", Ints{2, 3}}}, "2x4"},
       {Op::kSoftmax, {4, 6}, {}, "2x4x6"},
       {Op::kGroupNorm, {4, 6}, {{"groups", i(2)}}, "2x4x6"},
+      {Op::kRoll, {4, 6, 5}, {{"shifts", Ints{-2, 7}}, {"axes", Ints{1, 3}}}, "2x4x6x5"},
+      {Op::kAttentionCore, {5, 12}, {{"heads", i(2)}}, "2x5x4"},
+      {Op::kAttentionCore, {6, 5, 12}, {{"heads", i(2)}, {"rows", i(9)}}, "2x6x5x4"},
   };
   for (const Row& row : rows) {
     Network net;
@@ -139,6 +142,33 @@ TEST(Cost, PublishedParameterCounts) {
 TEST(Cost, ResNet50NeedsAbout4GigaMultiplyAdds) {
   // torchvision publishes 4.09 GMACs; element-wise ops add a little here.
   EXPECT_NEAR(network_cost(build(parse_zoo("resnet50")), 1).forward_flops / 2, 4.09e9, 0.06e9);
+}
+
+TEST(Shape, RollsAndWindowsMustFit) {
+  const auto refused = [](Op op, const Ints& input, const Attrs& attrs) {
+    Network net;
+    net.add(Op::kInput, {}, {{"shape", input}});
+    net.add(op, {0}, attrs);
+    EXPECT_THROW(infer_shapes(net, 2), Error);
+  };
+  refused(Op::kRoll, {4, 6}, {{"shifts", Ints{1, 2}}, {"axes", Ints{1}}});
+  refused(Op::kRoll, {4, 6}, {{"shifts", Ints{1}}, {"axes", Ints{3}}});
+  refused(Op::kAttentionCore, {12}, {{"heads", std::int64_t{2}}});
+  refused(Op::kAttentionCore, {2, 2, 5, 12}, {{"heads", std::int64_t{2}}});
+}
+
+// Attention inside windows costs what it costs over as many samples; a bias is trained once.
+TEST(Cost, WindowsAreLikeSamples) {
+  const auto cost = [](const Ints& input, std::int64_t batch) {
+    Network net;
+    net.add(Op::kInput, {}, {{"shape", input}});
+    net.add(Op::kAttentionCore, {0}, {{"heads", std::int64_t{2}}, {"rows", std::int64_t{9}}});
+    return network_cost(net, batch);
+  };
+  const Cost windows = cost({6, 5, 12}, 2), samples = cost({5, 12}, 12);
+  EXPECT_EQ(windows.parameters, 18);
+  EXPECT_EQ(windows.flops(), samples.flops());
+  EXPECT_EQ(windows.bytes(), samples.bytes());
 }
 
 TEST(Cost, InputLayerHandsNoGradientDown) {

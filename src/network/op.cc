@@ -107,13 +107,15 @@ std::vector<OpSpec> make_table() {
        1,
        1,
        {required_list("axes", -kAnyAxis, kAnyAxis), flag("keepdim", false)}},
-      // softmax(q k' / sqrt(d)) v in heads; one input holds query, key and value side by side.
+      // softmax(q k' / sqrt(d)) v in heads; one input holds query, key and value side by side. With "rows",
+      // every head adds a trained bias to its logits, looked up in a table of so many rows (relative
+      // positions).
       {Op::kAttentionCore,
        "attention_core",
        C::kJoin,
        1,
        3,
-       {width("heads"), word("mask", "none"), real("dropout", 0.0)}},
+       {width("heads"), word("mask", "none"), real("dropout", 0.0), integer("rows", 0, 0)}},
       // A trained tensor added to, or multiplied with, every sample. "shape" is of its last dimensions, 0: as
       // large as the input's. With "rows" it is looked up in a table of so many rows, as position embeddings.
       {Op::kLearnedAdd, "learned_add", C::kNorm, 1, 1, {list("shape", {0}, 0), integer("rows", 0, 0)}},
@@ -136,6 +138,13 @@ std::vector<OpSpec> make_table() {
        1,
        {width("out_channels"), required_list("kernel", 1), list("stride", {1}, 1), list("padding", {0}, 0),
         list("output_padding", {0}, 0), integer("groups", 1, 1), flag("bias", true)}},
+      // Moves elements along axes; what leaves at one end comes in at the other.
+      {Op::kRoll,
+       "roll",
+       C::kWeightless,
+       1,
+       1,
+       {required_list("shifts", -kMaxWidth), required_list("axes", 1, kAnyAxis)}},
       // A part of a captured training step: "calls" is the text of a JSON object that holds every aten call
       // of its forward and backward passes (docs/capture.md). Layers of this op have nothing that varies.
       {Op::kCalls,

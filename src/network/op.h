@@ -57,6 +57,7 @@ enum class Op {
   kLogSoftmax,
   kUpsample,
   kConvTranspose2d,
+  kRoll,
   kCalls,
 };
 

@@ -224,6 +224,13 @@ Tensor slice(const Node& node, const Tensor& in) {
   return out;
 }
 
+Tensor roll(const Node& node, const Tensor& in) {
+  if (node.list("shifts").size() != node.list("axes").size() || node.list("axes").empty())
+    mismatch(node, "as many \"shifts\" as \"axes\"", in);
+  for (std::int64_t axis : node.list("axes")) axis_of(node, axis, in);
+  return in;
+}
+
 Tensor mean(const Node& node, const Tensor& in) {
   want_float(node, in);
   std::vector<bool> gone(in.dims.size(), false);
@@ -324,6 +331,8 @@ Tensor infer(const Node& node, const std::vector<const Tensor*>& in, std::int64_
       return permute(node, *in[0]);
     case Op::kSlice:
       return slice(node, *in[0]);
+    case Op::kRoll:
+      return roll(node, *in[0]);
     case Op::kMean:
       return mean(node, *in[0]);
     case Op::kAttentionCore:

@@ -1,4 +1,6 @@
 // Shapes of ops over sequences and of trained tensors that are no layer's weights.
+#include <algorithm>
+
 #include "base/error.h"
 #include "network/shape_detail.h"
 
@@ -42,29 +44,36 @@ Tensor attention(const Node& node, const std::vector<const Tensor*>& in) {
   return *in[0];
 }
 
+// Sequences may lie in windows of the sample, each of which attends to itself: (batch, windows, length,
+// features).
 Tensor attention_core(const Node& node, const std::vector<const Tensor*>& in) {
   if (in.size() == 2)
     throw bad_input(describe(node) + ": needs 1 input (query, key and value side by side) or 3");
   for (const Tensor* t : in) {
     want_float(node, *t);
-    if (t->rank() != 3) mismatch(node, "inputs of 3 dimensions (batch, length, features)", *t);
+    if ((t->rank() != 3 && t->rank() != 4) || t->rank() != in[0]->rank())
+      mismatch(node,
+               "inputs of 3 dimensions (batch, length, features) or 4 (batch, windows, length, features)",
+               *t);
   }
   const std::int64_t parts = in.size() == 1 ? 3 : 1;
   const std::int64_t heads = node.integer("heads");
   for (const Tensor* t : in) {
-    if (t->dims[2] % (parts * heads) != 0) {
+    if (t->dims.back() % (parts * heads) != 0) {
       mismatch(node, "features that are a multiple of " + std::to_string(parts * heads), *t);
     }
   }
   Tensor out = *in[0];
-  out.dims[2] /= parts;
+  out.dims.back() /= parts;
   if (in.size() == 1) return out;
-  if (in[1]->dims[2] != in[0]->dims[2]) mismatch(node, "a key as wide as the query", *in[1]);
-  if (in[2]->dims[1] != in[1]->dims[1]) mismatch(node, "as many values as keys", *in[2]);
+  const std::size_t length = out.dims.size() - 2;
+  if (in[1]->dims.back() != in[0]->dims.back()) mismatch(node, "a key as wide as the query", *in[1]);
+  if (in[2]->dims[length] != in[1]->dims[length]) mismatch(node, "as many values as keys", *in[2]);
   for (const Tensor* t : in) {
-    if (t->dims[0] != out.dims[0]) mismatch(node, "inputs of one batch", *t);
+    if (!std::equal(out.dims.begin(), out.dims.end() - 2, t->dims.begin()))
+      mismatch(node, "inputs of one batch and as many windows", *t);
   }
-  out.dims[2] = in[2]->dims[2];
+  out.dims.back() = in[2]->dims.back();
   return out;
 }
 

@@ -30,7 +30,10 @@ torch::Tensor attend_heads(const torch::Tensor& q, const torch::Tensor& k, const
 torch::Tensor maybe_drop(const torch::Tensor& x, double p) { return p > 0 ? torch::dropout(x, p, true) : x; }
 
 torch::Tensor in_heads(const torch::Tensor& x, std::int64_t heads) {
-  return x.reshape({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+  std::vector<std::int64_t> sizes = x.sizes().vec();
+  sizes.back() /= heads;
+  sizes.insert(sizes.end() - 1, heads);
+  return x.reshape(sizes).transpose(-3, -2);
 }
 
 torch::Tensor mask_of(const std::string& kind, std::int64_t queries, std::int64_t keys) {
@@ -45,17 +48,28 @@ torch::Tensor mask_of(const std::string& kind, std::int64_t queries, std::int64_
 }  // namespace
 
 AttentionCore::AttentionCore(std::int64_t heads, const std::string& mask, double dropout,
-                             std::int64_t queries, std::int64_t keys)
-    : heads_(heads), causal_(mask == "causal"), dropout_(dropout) {
+                             std::int64_t queries, std::int64_t keys, std::int64_t rows)
+    : heads_(heads), causal_(mask == "causal"), dropout_(dropout), queries_(queries), keys_(keys) {
   if (mask != "none") mask_ = register_buffer("mask", mask_of(mask, queries, keys));
+  if (rows == 0) return;
+  table_ = register_parameter("table", torch::randn({rows, heads}) * 0.02);
+  places_ = register_buffer("places", torch::arange(queries * keys).remainder(rows));
+}
+
+torch::Tensor AttentionCore::logits_mask() const {
+  if (!table_.defined()) return mask_;
+  const torch::Tensor bias =
+      table_.index({places_}).view({queries_, keys_, heads_}).permute({2, 0, 1}).contiguous().unsqueeze(0);
+  return mask_.defined() ? bias + mask_ : bias;
 }
 
 torch::Tensor AttentionCore::forward(const std::vector<torch::Tensor>& inputs) {
   std::vector<torch::Tensor> qkv = inputs;
   if (inputs.size() == 1) qkv = inputs[0].chunk(3, -1);
-  const torch::Tensor heads = attend_heads(in_heads(qkv[0], heads_), in_heads(qkv[1], heads_),
-                                           in_heads(qkv[2], heads_), dropout_, mask_, causal_);
-  return heads.transpose(1, 2).reshape({qkv[0].size(0), qkv[0].size(1), qkv[2].size(2)});
+  const torch::Tensor heads =
+      attend_heads(in_heads(qkv[0], heads_), in_heads(qkv[1], heads_), in_heads(qkv[2], heads_), dropout_,
+                   logits_mask(), causal_ && !table_.defined());
+  return heads.transpose(-3, -2).flatten(-2);
 }
 
 AttentionModule::AttentionModule(std::int64_t width, std::int64_t heads, bool bias, double dropout)

@@ -12,17 +12,23 @@ namespace ampere::worker {
 // The products and the softmax of attention without any projection: softmax(q k' / sqrt(d)) v in heads.
 class AttentionCore : public torch::nn::Module {
  public:
-  // `mask` is "none", "causal", or "additive": a constant added to the logits of queries and keys.
+  // `mask` is "none", "causal", or "additive": a constant added to the logits of queries and keys. `rows`
+  // above 0: each head also adds a trained bias, looked up in a table of so many rows.
   AttentionCore(std::int64_t heads, const std::string& mask, double dropout, std::int64_t queries,
-                std::int64_t keys);
-  // Query, key and value, each (batch, length, features), or one tensor that holds all three side by side.
+                std::int64_t keys, std::int64_t rows = 0);
+  // Query, key and value, each (batch, length, features) or (batch, windows, length, features), or one tensor
+  // that holds all three side by side.
   torch::Tensor forward(const std::vector<torch::Tensor>& inputs);
 
  private:
   std::int64_t heads_;
   bool causal_;
   double dropout_;
-  torch::Tensor mask_;  // undefined where there is none
+  torch::Tensor logits_mask() const;
+
+  torch::Tensor mask_;            // undefined where there is none
+  torch::Tensor table_, places_;  // of the trained bias; undefined where there is none
+  std::int64_t queries_, keys_;
 };
 
 class AttentionModule : public torch::nn::Module {

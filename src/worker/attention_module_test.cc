@@ -29,6 +29,22 @@ TEST(AttentionModule, AgreesWithLibTorch) {
   }
 }
 
+TEST(AttentionCore, WindowsAttendToThemselves) {
+  AttentionCore core(2, "additive", 0, 4, 4, 9);
+  const torch::Tensor x = torch::randn({5, 3, 4, 12});
+  const torch::Tensor apart = core.forward({x.reshape({15, 4, 12})});
+  EXPECT_TRUE(torch::allclose(core.forward({x}), apart.reshape({5, 3, 4, 4}), 1e-4, 1e-5));
+}
+
+TEST(AttentionCore, TrainsItsBiasOfEveryHead) {
+  AttentionCore core(2, "none", 0, 4, 4, 9);
+  const auto parameters = core.parameters();
+  ASSERT_EQ(parameters.size(), 1u);
+  EXPECT_EQ(parameters[0].sizes(), (std::vector<std::int64_t>{9, 2}));
+  core.forward({torch::randn({5, 4, 12})}).square().sum().backward();
+  EXPECT_TRUE(parameters[0].grad().ne(0).all().item<bool>());
+}
+
 TEST(EncoderModule, AgreesWithLibTorchAfterNormAndDiffersBeforeIt) {
   for (bool gelu : {true, false}) {
     torch::nn::TransformerEncoderLayerOptions options(8, 2);

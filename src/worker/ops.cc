@@ -63,9 +63,10 @@ Apply attention(torch::nn::Module& owner, const Node& node, const Tensor& in) {
 }
 
 Apply attention_core(torch::nn::Module& owner, const Node& node, const std::vector<Tensor>& in) {
+  const auto length = [](const Tensor& t) { return t.dims[t.dims.size() - 2]; };
   auto module =
       std::make_shared<AttentionCore>(node.integer("heads"), node.word("mask"), node.real("dropout"),
-                                      in[0].dims[1], in[in.size() > 1 ? 1 : 0].dims[1]);
+                                      length(in[0]), length(in[in.size() > 1 ? 1 : 0]), node.integer("rows"));
   owner.register_module(module_name(owner, node), module);
   return [module](const In& x) { return module->forward(x); };
 }
@@ -286,6 +287,10 @@ Apply make_op(const Node& node, const std::vector<Tensor>& inputs, torch::nn::Mo
       return [order = node.list("order")](const In& x) { return x[0].permute(order); };
     case Op::kSlice:
       return slice(node);
+    case Op::kRoll:
+      return [shifts = node.list("shifts"), axes = node.list("axes")](const In& x) {
+        return torch::roll(x[0], shifts, axes);
+      };
     case Op::kMean:
       return [axes = node.list("axes"), keep = node.flag("keepdim")](const In& x) {
         return x[0].mean(axes, keep);

@@ -42,7 +42,8 @@ OPS = {
     "slice": dict(axis=1, start=0, end=1 << 24, step=1),
     "mean": dict(axes=REQUIRED, keepdim=False),
     "gelu": dict(approximate="none"),
-    "attention_core": dict(heads=REQUIRED, mask="none", dropout=0.0),
+    "attention_core": dict(heads=REQUIRED, mask="none", dropout=0.0, rows=0),
+    "roll": dict(shifts=REQUIRED, axes=REQUIRED),
     "learned_add": dict(shape=[0], rows=0),
     "learned_mul": dict(shape=[0]),
     "class_token": dict(count=1),
@@ -171,7 +172,8 @@ def build_op(node, x):
         "gelu": lambda: nn.GELU(a["approximate"]),
         "scale": lambda: lambda t: t * 1.0,
         "log_softmax": lambda: nn.LogSoftmax(a["axis"]),
-        "attention_core": lambda: AttentionCore(a),
+        "attention_core": lambda: AttentionCore(a, shape[-2], x[1 if len(x) > 1 else 0].shape[-2]),
+        "roll": lambda: lambda t: t.roll(ints(a["shifts"], 1), ints(a["axes"], 1)),
         "class_token": lambda: ClassToken(a["count"], width),
         "learned_add": lambda: Learned(a, shape, torch.add),
         "learned_mul": lambda: Learned(a, shape, torch.mul),
@@ -205,21 +207,28 @@ class First(nn.Module):
 
 
 class AttentionCore(nn.Module):
-    """softmax(q k' / sqrt(d) + mask) v in heads; one input holds query, key and value side by side."""
+    """softmax(q k' / sqrt(d) + bias + mask) v in heads; one input holds query, key and value side by side."""
 
-    def __init__(self, attrs):
+    def __init__(self, attrs, queries, keys):
         super().__init__()
         self.heads, self.mask, self.dropout = attrs["heads"], attrs["mask"], attrs["dropout"]
+        if rows := attrs["rows"]:
+            self.table = nn.Parameter(torch.randn(rows, self.heads) * 0.02)
+            self.register_buffer("places", torch.arange(queries * keys).view(queries, keys) % rows)
 
     def forward(self, *x):
-        q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in (x if len(x) == 3 else x[0].chunk(3, -1)))
+        q, k, v = (
+            t.unflatten(-1, (self.heads, -1)).transpose(-3, -2) for t in (x if len(x) == 3 else x[0].chunk(3, -1))
+        )
         logits = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        if hasattr(self, "table"):
+            logits = logits + self.table[self.places].permute(2, 0, 1)
         if self.mask != "none":
-            mask = torch.zeros_like(logits[:1, :1])
+            mask = torch.zeros_like(logits[:1, ..., :1, :, :])
             logits = logits + (
                 mask.masked_fill(torch.ones_like(mask).triu(1) > 0, -math.inf) if self.mask == "causal" else mask
             )
-        return (F.dropout(logits.softmax(-1), self.dropout) @ v).transpose(1, 2).flatten(2)
+        return (F.dropout(logits.softmax(-1), self.dropout) @ v).transpose(-3, -2).flatten(-2)
 
 
 class Learned(nn.Module):
