@@ -50,7 +50,8 @@ std::string code(const std::string& attr) {
       {"axis", "a"},        {"axes", "a"},   {"start", "from"}, {"end", "to"},
       {"step", "by"},       {"shape", "to"}, {"order", "o"},    {"vocabulary", "v"},
       {"feedforward", "f"}, {"p", "p"},      {"dropout", "p"},  {"slope", "l"},
-      {"rows", "r"},        {"count", "n"},  {"factor", "x"},   {"output_padding", "op"}};
+      {"rows", "r"},        {"count", "n"},  {"factor", "x"},   {"output_padding", "op"},
+      {"shifts", "by"}};
   auto it = codes.find(attr);
   return it == codes.end() ? attr : it->second;
 }
@@ -147,6 +148,14 @@ Ints split_evenly(std::int64_t total, std::size_t parts) {
   return sizes;
 }
 
+bool joins_channels(const LayerKind& kind) {
+  if (kind.ops[0].op != Op::kConcat) return false;
+  const Ints& dims = kind.inputs[0].dims;  // without the batch
+  const std::int64_t axis = kind.ops[0].integer("axis");
+  const std::int64_t at = axis < 0 ? axis + static_cast<std::int64_t>(dims.size()) : axis - 1;
+  return at >= 0 && at < static_cast<std::int64_t>(dims.size()) && dims[static_cast<std::size_t>(at)] == 0;
+}
+
 }  // namespace
 
 const char* to_word(LayerRole role) {
@@ -199,9 +208,9 @@ Network build_layer(const LayerKind& kind, Channels channels) {
                     std::to_string(channels.out));
   }
   Network network(word);
-  // Concatenated operands share the channels; other operands each have all of them.
+  // Operands that are concatenated along the channels share them; other operands each have all of them.
   Ints share(kind.inputs.size(), channels.in);
-  if (kind.ops[0].op == Op::kConcat) share = split_evenly(channels.in, kind.inputs.size());
+  if (joins_channels(kind)) share = split_evenly(channels.in, kind.inputs.size());
   std::vector<int> reads;
   for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
     Ints dims = kind.inputs[i].dims;

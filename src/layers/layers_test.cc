@@ -51,6 +51,23 @@ TEST(Layers, ResidualAdditionsAreLayersOfTheirOwn) {
   EXPECT_LT(groups.size(), 22u);
 }
 
+// Images with their channels last, put together along positions or along channels.
+TEST(Layers, ConcatenationAlongAnyAxisCanBeBuiltAlone) {
+  for (const std::int64_t axis : {1, 2, 3, -1}) {
+    Network net;
+    net.add(Op::kInput, {}, {{"shape", std::vector<std::int64_t>{6, 6, 8}}});
+    net.add(Op::kLinear, {0}, {{"out_features", std::int64_t{12}}});
+    net.add(Op::kLayerNorm, {1}, {});
+    net.add(Op::kConcat, {2, 2, 1}, {{"axis", axis}});
+    for (const Layer& layer : parse_layers(net, 2)) {
+      const Cost alone = network_cost(build_layer(layer.kind, layer.channels), 2);
+      EXPECT_EQ(alone.parameters, layer.cost.parameters) << layer.key();
+      EXPECT_EQ(alone.forward_flops, layer.cost.forward_flops) << layer.key();
+      EXPECT_EQ(alone.activation_bytes, layer.cost.activation_bytes) << layer.key();
+    }
+  }
+}
+
 TEST(Layers, CostsAddUpToTheNetwork) {
   for (const ZooEntry& entry : zoo()) {
     const Network net = build(parse_zoo(entry.name));

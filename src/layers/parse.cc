@@ -40,6 +40,9 @@ std::vector<std::size_t> channel_axes(const Network& network, const std::vector<
       case Op::kMatmul:
         axes[i] = last;
         break;
+      case Op::kLayerNorm:
+        axes[i] = nodes[i].integer("axes") == 1 ? last : axes[static_cast<std::size_t>(nodes[i].inputs[0])];
+        break;
       case Op::kFlatten:
       case Op::kReshape:
       case Op::kPermute:
