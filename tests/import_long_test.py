@@ -20,7 +20,7 @@ class TrainAllTest(support.AmpereTest):
                 self.assertGreater(measured["energy_j"], 0)
                 trained.append(graph.name)
                 print(f"{graph.name}: {measured['time_s'] * 1e3:.1f} ms per iteration of batch 2", flush=True)
-        self.assertEqual(len(trained), 39)
+        self.assertEqual(len(trained), 43)
 
 
 if __name__ == "__main__":

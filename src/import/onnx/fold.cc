@@ -301,6 +301,7 @@ std::optional<std::vector<Constant>> fold(const Node& node, const std::vector<co
       {"ReduceSum", fold_reduce},
       {"Range", [](const Node&, const Inputs& i) { return fold_range(i); }},
       {"Expand", [](const Node&, const Inputs& i) { return fold_expand(i); }},
+      {"ScatterND", fold_scatter},
       {"GatherElements",
        [](const Node&, const Inputs& i) {
          return i.size() > 1 && i[1] ? one({i[1]->dims, i[0]->type, std::nullopt}) : std::nullopt;

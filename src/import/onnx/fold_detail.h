@@ -24,6 +24,9 @@ Constant moved(const Constant& in, const Ints& dims, const std::function<std::si
 // Repeated along dimensions of size 1, as numpy does.
 Constant spread_to(const Constant& in, const Ints& dims);
 
+// ScatterND: a constant in which some elements, or slices, are those of another.
+Result fold_scatter(const Node& node, const Inputs& in);
+
 // Ops on single elements, and Where. Absent for other ops.
 Result fold_elementwise(const Node& node, const Inputs& in);
 

@@ -137,6 +137,145 @@ TEST(Import, AttentionIsOneOp) {
   EXPECT_EQ(last(i).word("mask"), "none");
 }
 
+// One block of a transformer whose windows are shifted, over 4 x 4 positions in windows of 2 x 2, as
+// PyTorch's exporters write it: roll, windows, biases of relative positions, masks of the regions that were
+// rolled in.
+class WindowsFile : public FileBuilder {
+ public:
+  // The newer exporter looks the biases up itself (`folded`) and keeps no table.
+  explicit WindowsFile(bool folded) {
+    input("x", {2, 4, 4, 8}).weight("qkv.weight", {8, 24}).weight("qkv.bias", {24}).weight("out", {8, 8});
+    ints("i0", {0}).ints("i1", {1}).ints("i2", {2}).ints("i3", {3}).ints("i4", {4}).number("scale", 0.5F);
+    ints("n0", {0}, true).ints("n1", {1}, true).ints("n2", {2}, true);
+    ints("split", {2, 2, 2, 2, 2, 8}).ints("windows", {8, 4, 8}).ints("whole", {2, 4, 4, 8});
+    roll("x", "i1", "rolled");
+    node("Reshape", {"rolled", "split"}, {"w1"});
+    node("Transpose", {"w1"}, {"w2"}, {{"perm", Sizes{0, 1, 3, 2, 4, 5}}});
+    node("Reshape", {"w2", "windows"}, {"w3"}).node("MatMul", {"w3", "qkv.weight"}, {"p1"});
+    ints("heads", {8, 4, 3, 2, 4})
+        .node("Add", {"p1", "qkv.bias"}, {"p2"})
+        .node("Reshape", {"p2", "heads"}, {"p3"});
+    node("Transpose", {"p3"}, {"p4"}, {{"perm", Sizes{2, 0, 3, 1, 4}}});
+    node("Gather", {"p4", "n0"}, {"q"})
+        .node("Gather", {"p4", "n1"}, {"k"})
+        .node("Gather", {"p4", "n2"}, {"v"});
+    node("Mul", {"q", "scale"}, {"q1"}).node("Transpose", {"k"}, {"k1"}, {{"perm", Sizes{0, 1, 3, 2}}});
+    if (folded)
+      weight("bias", {1, 2, 4, 4});
+    else
+      look_up();
+    node("MatMul", {"q1", "k1"}, {"s1"}).node("Add", {"s1", "bias"}, {"s2"});
+    mask();
+    ints("apart", {2, 4, 2, 4, 4}).ints("again", {8, 2, 4, 4}).node("Reshape", {"s2", "apart"}, {"s3"});
+    node("Add", {"s3", "mask"}, {"s4"}).node("Reshape", {"s4", "again"}, {"s5"});
+    node("Softmax", {"s5"}, {"a1"}, {{"axis", -1}}).node("MatMul", {"a1", "v"}, {"a2"});
+    node("Transpose", {"a2"}, {"a3"}, {{"perm", Sizes{0, 2, 1, 3}}})
+        .node("Reshape", {"a3", "windows"}, {"a4"});
+    node("MatMul", {"a4", "out"}, {"o1"}).node("Reshape", {"o1", "split"}, {"o2"});
+    node("Transpose", {"o2"}, {"o3"}, {{"perm", Sizes{0, 1, 3, 2, 4, 5}}})
+        .node("Reshape", {"o3", "whole"}, {"o4"});
+    roll("o4", "i3", "back");
+    node("Add", {"x", "back"}, {"y"}).output("y");
+  }
+
+ private:
+  void roll(const std::string& from, const std::string& at, const std::string& to) {
+    std::string value = from;
+    for (const std::string axis : {"i1", "i2"}) {
+      const std::string name = to + axis;
+      node("Slice", {value, "i0", at, axis}, {name + "a"})
+          .node("Slice", {value, at, "i4", axis}, {name + "b"});
+      value = axis == "i2" ? to : name;
+      node("Concat", {name + "b", name + "a"}, {value}, {{"axis", axis == "i1" ? 1 : 2}});
+    }
+  }
+  void look_up() {
+    weight("table", {9, 2}).weight("index", {16}, 7).ints("pairs", {4, 4, 2});
+    node("Gather", {"table", "index"}, {"b1"}).node("Reshape", {"b1", "pairs"}, {"b2"});
+    node("Transpose", {"b2"}, {"b3"}, {{"perm", Sizes{2, 0, 1}}}).node("Unsqueeze", {"b3", "i0"}, {"bias"});
+  }
+  // The number of the region that each position comes from, and where two of a window differ.
+  void mask() {
+    ints("area", {4, 4}).ints("rows", {2, 3}).weight("ones", {2, 4}).number("far", -100);
+    node("ConstantOfShape", {"area"}, {"r0"}).node("Unsqueeze", {"rows", "i1"}, {"places"});
+    node("ScatterND", {"r0", "places", "ones"}, {"r1"})
+        .ints("r.split", {2, 2, 2, 2})
+        .ints("r.windows", {4, 4});
+    node("Reshape", {"r1", "r.split"}, {"r2"})
+        .node("Transpose", {"r2"}, {"r3"}, {{"perm", Sizes{0, 2, 1, 3}}});
+    node("Reshape", {"r3", "r.windows"}, {"r4"});
+    node("Unsqueeze", {"r4", "i1"}, {"r5"}).node("Unsqueeze", {"r4", "i2"}, {"r6"});
+    node("Sub", {"r5", "r6"}, {"d"}).number("zero", 0).node("Equal", {"d", "zero"}, {"same"});
+    node("Where", {"same", "d", "far"}, {"m1"}).ints("m.shape", {1, 4, 1, 4, 4});
+    node("Reshape", {"m1", "m.shape"}, {"mask"});
+  }
+};
+
+TEST(Import, ShiftedWindows) {
+  for (const bool folded : {false, true}) {
+    const auto i = import_of(WindowsFile(folded));
+    EXPECT_THAT(ops_of(i.network),
+                ElementsAre("input", "roll", "reshape", "permute", "reshape", "linear", "attention_core",
+                            "linear", "reshape", "permute", "reshape", "roll", "add"));
+    const auto& nodes = i.network.nodes();
+    EXPECT_EQ(nodes[6].integer("heads"), 2);
+    EXPECT_EQ(nodes[6].integer("rows"), 9);
+    EXPECT_EQ(nodes[6].word("mask"), "additive");
+    EXPECT_EQ(nodes[1].list("shifts"), (Sizes{-1, -1}));
+    EXPECT_EQ(nodes[11].list("shifts"), (Sizes{1, 1}));
+    EXPECT_EQ(network_cost(i.network, 1).parameters, 8 * 24 + 24 + 9 * 2 + 8 * 8);
+    const std::vector<Tensor> shapes = infer_shapes(i.network, 5);
+    EXPECT_EQ(to_text(shapes[6]), "5x4x4x8");
+    EXPECT_EQ(to_text(shapes.back()), "5x4x4x8");
+    const bool told = std::any_of(i.notes.begin(), i.notes.end(), [](const std::string& n) {
+      return n.find("relative positions") != std::string::npos;
+    });
+    EXPECT_EQ(told, folded);
+  }
+}
+
+// A mean whose strides PyTorch changes, which its newer exporter writes as a lookup of every element.
+TEST(Import, ALookupOfEveryElementIsAView) {
+  for (const bool told : {true, false}) {
+    FileBuilder file;
+    file.input("x", {2, 3, 4, 4}).weight("w", {8, 3, 1, 1}).weight("f", {5, 8}).ints("flat", {-1});
+    file.node("Conv", {"x", "w"}, {"c"}).node("ReduceMean", {"c"}, {"m"}, {{"axes", Sizes{-1, -2}}});
+    Sizes places;
+    for (std::int64_t k = 0; k < 16; ++k) places.push_back(k);
+    if (told)
+      file.ints("list", places).ints("as", {2, 8, 1, 1}).node("Reshape", {"list", "as"}, {"index"});
+    else
+      file.weight("index", {2, 8, 1, 1}, 7);
+    file.node("Reshape", {"m", "flat"}, {"m1"}).node("Gather", {"m1", "index"}, {"m2"}, {{"axis", 0}});
+    file.node("Flatten", {"m2"}, {"m3"}).node("Gemm", {"m3", "f"}, {"y"}, {{"transB", 1}}).output("y");
+    const auto i = import_of(file);
+    EXPECT_THAT(ops_of(i.network), ElementsAre("input", "conv2d", "adaptive_avg_pool", "flatten", "linear"));
+    EXPECT_EQ(to_text(infer_shapes(i.network, 7).back()), "7x5");
+  }
+}
+
+TEST(Import, OtherLookupsOfDataAreRefused) {
+  FileBuilder file;
+  file.input("x", {2, 8}).weight("w", {8, 8}).weight("index", {8}, 7);
+  file.node("MatMul", {"x", "w"}, {"a"}).node("Gather", {"a", "index"}, {"y"}, {{"axis", 1}}).output("y");
+  EXPECT_THAT(refusal(file), HasSubstr("Gather (places that the file does not tell)"));
+}
+
+// Sizes that are written into a constant one by one.
+TEST(Import, ScatteredSizes) {
+  auto file = [](std::int64_t place) {
+    FileBuilder f;
+    f.input("x", {2, 3, 4}).ints("base", {2, 0}).ints("at", {place}).ints("axis", {1}).ints("size", {12});
+    f.weight("w", {12, 5}).node("Unsqueeze", {"at", "axis"}, {"places"});
+    f.node("ScatterND", {"base", "places", "size"}, {"to"}).node("Reshape", {"x", "to"}, {"r"});
+    f.node("MatMul", {"r", "w"}, {"y"}).output("y");
+    return f;
+  };
+  for (std::int64_t place : {1, -1})
+    EXPECT_EQ(to_text(infer_shapes(import_of(file(place)).network, 3).back()), "3x5");
+  for (std::int64_t place : {2LL, -3LL, 1LL << 60}) EXPECT_FALSE(refusal(file(place)).empty()) << place;
+}
+
 // What only looks like attention is a product, a join of its own.
 TEST(Import, OtherProductsAreJoins) {
   const auto i = import_of(attention_file(17).output("s1"));

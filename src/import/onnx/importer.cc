@@ -231,11 +231,26 @@ int Importer::as_is(const View& view, const std::string& name) {
   return draft_.arrange(view.node, view.dims, name);
 }
 
+bool Importer::in_order(const View& view) const {
+  auto order = [&](const Arrangement& dims) {
+    std::vector<int> out;
+    for (const Atoms& dim : dims) {
+      for (const Atom& a : draft_.leaves(dim)) {
+        if (a.id != kBatchAtom) out.push_back(a.id);
+      }
+    }
+    return out;
+  };
+  return order(draft_.layout(view.node)) == order(view.dims);
+}
+
 int Importer::features_last(const View& view, const std::string& name) {
   if (view.dims.size() < 2) throw Unsupported("a value of one dimension");
   const Arrangement& have = draft_.layout(view.node);
   const bool tight = std::none_of(have.begin() + 1, have.end(), [](const Atoms& a) { return a.empty(); });
-  if (tight && have.size() >= 2 && draft_.same(have.back(), view.dims.back())) return view.node;
+  // Positions in another order (windows of an image) are data that move, and they do so before the layer.
+  if (tight && have.size() >= 2 && draft_.same(have.back(), view.dims.back()) && in_order(view))
+    return view.node;
   Arrangement wanted = draft_.canonical({view.node, {view.dims.begin(), view.dims.end() - 1}});
   wanted.erase(std::remove_if(wanted.begin() + 1, wanted.end(), [](const Atoms& a) { return a.empty(); }),
                wanted.end());

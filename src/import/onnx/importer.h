@@ -18,6 +18,7 @@ struct Scores {
   bool masked = false;
   bool softmax = false;
   double dropout = 0;
+  std::int64_t bias_rows = 0;  // of the table that a trained bias of every head is looked up in; 0: none
 };
 
 // What a name of the file stands for.
@@ -97,13 +98,16 @@ class Importer {
 
   struct Seen {
     int batchnorms = 0, batchnorms_in_training = 0, batchnorms_folded = 0, dropouts = 0;
-    std::vector<int> bare;  // convolutions and linear layers without a bias
+    int position_tables = 0;  // that were folded into biases of attention
+    std::vector<int> bare;    // convolutions and linear layers without a bias
   };
   Seen seen;
   std::set<std::string> tables;  // initializers that embeddings read
   std::set<int> half_done;       // norms whose scale was found, but not their bias yet
 
  private:
+  // True where the elements of each sample lie as the view has them.
+  bool in_order(const View& view) const;
   void read_inputs();
   void step(const onnx::Node& node);
   bool fold(const onnx::Node& node);
@@ -143,6 +147,8 @@ void add_elementwise_ops(Handlers& handlers);  // ops_elementwise.cc: activation
 void add_shape_ops(Handlers& handlers);        // ops_shapes.cc: reshapes, slices, concatenation
 void add_attention_ops(Handlers& handlers);    // ops_attention.cc: products of two values, softmax
 
+// Adds a trained bias of every head to the scores. False where the constant is none but a mask.
+bool add_trained_bias(Importer& im, const Value& bias, Scores& scores);
 // The scores as plain nodes, where they turn out not to be attention.
 View spelled_out(Importer& im, const Scores& scores);
 // A view times a number, a sum with a mask and the like: one pass over the data.

@@ -60,14 +60,15 @@ bool Importer::fold(const onnx::Node& node) {
     // Sizes need few numbers; a file that computes millions of them has something else in mind.
     if (v.constant.values) kept_values_ += v.constant.values->size();
     if (kept_values_ > kMostKeptValues) v.constant.values.reset();
-    v.learned = learned && v.type == ElementType::kFloat && !asks_shape;
+    // What is written into a constant, bit by bit, is a mask: nobody trains it.
+    v.learned = learned && v.type == ElementType::kFloat && !asks_shape && node.op != "ScatterND";
     if (renames(node.op)) {
       v.source = value(node.inputs[0]).source;
       v.rows = value(node.inputs[0]).rows;
     }
     // A lookup at places that never change, as position embeddings are.
     if (node.op == "Gather" && learned && in[0]->dims.size() == 2 && in[1]->elements() > 1)
-      v.rows = in[0]->dims[0];
+      v.rows = in[0]->dims[onnx::axis_from_front(onnx::int_attr(node, "axis", 0), 2).value_or(0)];
     if (!moves(node.op)) v.source.clear();
     put(node, std::move(v), i);
   }

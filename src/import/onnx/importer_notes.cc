@@ -46,6 +46,11 @@ void Importer::add_notes() {
         "it, export with " +
         keep);
   }
+  if (seen.position_tables > 0) {
+    notes.push_back(std::to_string(seen.position_tables) +
+                    " biases of attention have lost their tables, because the exporter has looked them up; "
+                    "they were taken as relative positions, with as many weights as those have");
+  }
   if (result_.biases_restored > 0) {
     notes.push_back(
         std::to_string(result_.biases_restored) +

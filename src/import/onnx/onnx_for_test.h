@@ -69,10 +69,10 @@ class FileBuilder {
     graph_.bytes(12, Bytes().bytes(1, name).str());
     return *this;
   }
-  FileBuilder& weight(const std::string& name, const Sizes& dims) {
+  FileBuilder& weight(const std::string& name, const Sizes& dims, int type = 1) {
     Bytes t;
     for (std::int64_t d : dims) t.integer(1, d);
-    graph_.bytes(5, t.integer(2, 1).bytes(8, name).integer(14, 1).str());
+    graph_.bytes(5, t.integer(2, type).bytes(8, name).integer(14, 1).str());
     return *this;
   }
   FileBuilder& ints(const std::string& name, const Sizes& values, bool scalar = false) {

@@ -1,5 +1,6 @@
 // Products of two values, softmax, and the attention that they make up.
 #include <algorithm>
+#include <cmath>
 
 #include "import/onnx/importer.h"
 #include "import/onnx/sizes.h"
@@ -11,15 +12,49 @@ using Ints = std::vector<std::int64_t>;
 using Kind = Value::Kind;
 using onnx::int_attr;
 
-// Heads of an operand (batch, heads, ..., ...), whether they stand alone or are folded with the batch.
-Atoms heads_of(const NetworkDraft& draft, const View& view) {
-  Atoms lead;
-  for (std::size_t i = 0; i + 2 < view.dims.size(); ++i) {
-    const Atoms some = draft.leaves(view.dims[i]);
-    lead.insert(lead.end(), some.begin(), some.end());
+// What stands before the two dimensions of a product, without the batch: windows that attend to themselves,
+// and heads. Both are alike to the product, but heads are a part of the features, and windows of the
+// positions.
+struct Lead {
+  Atoms windows, heads;
+};
+
+bool holds(const Atoms& atoms, int id) {
+  return std::any_of(atoms.begin(), atoms.end(), [&](const Atom& a) { return a.id == id; });
+}
+
+// Heads have the last of the leading dimensions to themselves, or are folded with the batch; then they are
+// told from windows by where they lie. Without `split`, all are heads.
+Lead lead_of(const NetworkDraft& draft, const View& view, bool split) {
+  const std::size_t count = view.dims.size() - 2;
+  const Atoms features = draft.leaves(draft.layout(view.node).back());
+  const bool apart = count > 1 && !holds(draft.leaves(view.dims[count - 1]), kBatchAtom);
+  Lead out;
+  bool first = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const Atom& a : draft.leaves(view.dims[i])) {
+      if (first != (a.id == kBatchAtom)) throw Unsupported("a product without the batch in front");
+      const bool head = !split || (apart && i + 1 == count) || holds(features, a.id);
+      if (!first) (head ? out.heads : out.windows).push_back(a);
+      first = false;
+    }
   }
-  if (lead.empty() || lead[0].id != kBatchAtom) throw Unsupported("a product without the batch in front");
-  return {lead.begin() + 1, lead.end()};
+  if (first) throw Unsupported("a product without the batch in front");
+  return out;
+}
+
+bool alike(const Lead& a, const Lead& b) {
+  return size_of(a.windows) == size_of(b.windows) && size_of(a.heads) == size_of(b.heads);
+}
+
+// Of several operands, which must agree.
+std::vector<Lead> leads_of(const NetworkDraft& draft, const std::vector<View>& views) {
+  for (const bool split : {true, false}) {
+    std::vector<Lead> out;
+    for (const View& v : views) out.push_back(lead_of(draft, v, split));
+    if (std::all_of(out.begin(), out.end(), [&](const Lead& l) { return alike(l, out[0]); })) return out;
+  }
+  throw Unsupported("a product of values that are repeated, such as heads that are shared");
 }
 
 Atoms joined(Atoms a, const Atoms& b) {
@@ -27,58 +62,102 @@ Atoms joined(Atoms a, const Atoms& b) {
   return a;
 }
 
+// The batch, windows where there are any, and these dimensions.
+Arrangement behind_windows(const NetworkDraft& draft, const Lead& lead, const Arrangement& rest) {
+  Arrangement out = {{{kBatchAtom, draft.batch()}}};
+  if (!lead.windows.empty()) out.push_back(lead.windows);
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+// Query, key or value: where its positions and its features are.
+struct Operand {
+  int node;
+  Lead lead;
+  Atoms length, width;
+
+  Atoms features() const { return joined(lead.heads, width); }
+};
+
+int arranged(NetworkDraft& draft, const Operand& o, const std::string& name) {
+  return draft.arrange(o.node, behind_windows(draft, o.lead, {o.length, o.features()}), name);
+}
+
 // One node that holds query, key and value side by side, where they are its thirds; else none.
-std::optional<int> packed(const Importer& im, int q, int k, int v) {
-  const Importer::Part *a = im.part(q), *b = im.part(k), *c = im.part(v);
-  if (!a || !b || !c || a->source != b->source || a->source != c->source) return std::nullopt;
-  const std::int64_t width = a->end - a->start;
-  const bool thirds = a->start == 0 && b->start == width && c->start == 2 * width &&
-                      b->end - b->start == width && c->end - c->start == width && a->axis == 2 &&
-                      b->axis == 2 && c->axis == 2;
-  if (!thirds || a->whole != 3 * width) return std::nullopt;
-  return a->source;
+std::optional<int> packed(Importer& im, const std::vector<Operand>& qkv, const std::string& name) {
+  NetworkDraft& draft = im.draft();
+  const Importer::Part* first = im.part(qkv[0].node);
+  if (!first) return std::nullopt;
+  const int source = first->source;
+  const std::int64_t width = first->end, last = draft.shape(source).rank() - 1;
+  for (std::size_t i = 0; i < qkv.size(); ++i) {
+    const Importer::Part* p = im.part(qkv[i].node);
+    if (!p || p->source != source || p->axis != last || p->whole != 3 * width) return std::nullopt;
+    if (p->start != static_cast<std::int64_t>(i) * width || p->end - p->start != width) return std::nullopt;
+    const bool alike = draft.same(qkv[i].length, qkv[0].length) &&
+                       draft.same(qkv[i].lead.windows, qkv[0].lead.windows) &&
+                       draft.same(qkv[i].features(), draft.layout(qkv[i].node).back());
+    if (!alike) return std::nullopt;
+  }
+  const Arrangement wanted = behind_windows(draft, qkv[0].lead, {qkv[0].length, draft.layout(source).back()});
+  return draft.arrange(source, wanted, name);
+}
+
+// A leading dimension of the query, with `head` in the place of its heads, all of which must lie in it.
+Atoms with_heads(const NetworkDraft& draft, const Atoms& dim, const Lead& lead, const Atoms& head) {
+  Atoms out;
+  std::size_t found = 0;
+  for (const Atom& a : draft.leaves(dim)) {
+    if (!holds(lead.heads, a.id)) {
+      out.push_back(a);
+    } else if (found++ == 0) {
+      out.insert(out.end(), head.begin(), head.end());
+    }
+  }
+  if (found != 0 && found != lead.heads.size()) throw Unsupported("attention with two dimensions of heads");
+  return out;
 }
 
 View attention(Importer& im, const Scores& s, const View& v, const std::string& name) {
   NetworkDraft& draft = im.draft();
-  const Atoms batch = {{kBatchAtom, draft.batch()}};
   const std::size_t rank = s.query.dims.size();
   if (v.dims.size() != rank) throw Unsupported("attention over values of other dimensions");
-  const Atoms hq = heads_of(draft, s.query), hk = heads_of(draft, s.key), hv = heads_of(draft, v);
-  if (size_of(hq) != size_of(hk) || size_of(hq) != size_of(hv))
-    throw Unsupported("attention whose heads are shared");
-  const Atoms &lq = s.query.dims[rank - 2], &lk = s.key.dims[rank - 1], &lv = v.dims[rank - 2];
-  const int q = draft.arrange(s.query.node, {batch, lq, joined(hq, s.query.dims[rank - 1])}, name);
-  const int k = draft.arrange(s.key.node, {batch, lk, joined(hk, s.key.dims[rank - 2])}, name);
-  const int w = draft.arrange(v.node, {batch, lv, joined(hv, v.dims[rank - 1])}, name);
-  std::vector<int> inputs = {q, k, w};
-  if (const auto one = packed(im, q, k, w)) inputs = {*one};
-  const int n = draft.add(
-      Op::kAttentionCore, inputs,
-      {{"heads", size_of(hq)}, {"mask", std::string(s.masked ? "additive" : "none")}, {"dropout", s.dropout}},
-      name);
-  const Atoms head = size_of(hq) == 1 ? Atoms{} : Atoms{draft.fresh(size_of(hq))};
-  const Atoms width = {draft.fresh(size_of(v.dims[rank - 1]))};
-  draft.set_layout(n, {batch, lq, joined(head, width)});
-  View out{n, {}};
-  if (rank == 3) {
-    out.dims = {joined(batch, head), lq, width};
+  const std::vector<Lead> leads = leads_of(draft, {s.query, s.key, v});
+  const std::int64_t heads = size_of(leads[0].heads);
+  const Atoms& lq = s.query.dims[rank - 2];
+  const std::vector<Operand> qkv = {{s.query.node, leads[0], lq, s.query.dims[rank - 1]},
+                                    {s.key.node, leads[1], s.key.dims[rank - 1], s.key.dims[rank - 2]},
+                                    {v.node, leads[2], v.dims[rank - 2], v.dims[rank - 1]}};
+  std::vector<int> inputs;
+  if (const auto one = packed(im, qkv, name)) {
+    inputs = {*one};
   } else {
-    // Further leading dimensions can only be of size 1.
-    out.dims.assign(rank, Atoms{});
-    for (std::size_t i = 0; i + 2 < rank; ++i) {
-      const Atoms lead = draft.leaves(s.query.dims[i]);
-      if (std::any_of(lead.begin(), lead.end(), [](const Atom& a) { return a.id == kBatchAtom; }))
-        out.dims[i] = batch;
-      else if (size_of(lead) == size_of(hq))
-        out.dims[i] = head;
-      else if (!lead.empty())
-        throw Unsupported("attention with two dimensions of heads");
-    }
-    out.dims[rank - 2] = lq;
-    out.dims[rank - 1] = width;
+    for (const Operand& o : qkv) inputs.push_back(arranged(draft, o, name));
   }
+  const int n = draft.add(Op::kAttentionCore, inputs,
+                          {{"heads", heads},
+                           {"mask", std::string(s.masked ? "additive" : "none")},
+                           {"dropout", s.dropout},
+                           {"rows", s.bias_rows}},
+                          name);
+  const Atoms head = heads == 1 ? Atoms{} : Atoms{draft.fresh(heads)};
+  const Atoms width = {draft.fresh(size_of(v.dims[rank - 1]))};
+  draft.set_layout(n, behind_windows(draft, leads[0], {lq, joined(head, width)}));
+  View out{n, Arrangement(rank)};
+  for (std::size_t i = 0; i + 2 < rank; ++i) out.dims[i] = with_heads(draft, s.query.dims[i], leads[0], head);
+  out.dims[rank - 2] = lq;
+  out.dims[rank - 1] = width;
   return out;
+}
+
+// Rows of the table that a bias of every pair of positions was looked up in, where the exporter has done that
+// already: relative positions in a square, with three rows more where a class token is among them.
+std::int64_t relative_rows(std::int64_t queries, std::int64_t keys) {
+  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(queries)));
+  const std::int64_t rows = (2 * side - 1) * (2 * side - 1);
+  if (queries != keys) return 0;
+  if (side * side == queries) return rows;
+  return side * side + 1 == queries ? rows + 3 : 0;
 }
 
 void matmul(Importer& im, const onnx::Node& node) {
@@ -135,25 +214,49 @@ void softmax(Importer& im, const onnx::Node& node) {
 
 }  // namespace
 
+bool add_trained_bias(Importer& im, const Value& bias, Scores& scores) {
+  if (bias.kind != Kind::kConstant || !bias.learned || scores.bias_rows > 0) return false;
+  const Ints &dims = bias.constant.dims, all = scores.query.sizes();
+  const std::int64_t queries = all[all.size() - 2], keys = scores.key.sizes().back();
+  if (all.size() < 4 || dims.size() < 3 || dims.size() > all.size()) return false;
+  const std::int64_t heads = all[all.size() - 3];
+  if (queries > kMaxWidth || keys > kMaxWidth) return false;
+  // What is the same for all heads, or differs from window to window, is a mask.
+  const bool own = std::all_of(dims.begin(), dims.end() - 3, [](std::int64_t d) { return d == 1; }) &&
+                   dims[dims.size() - 3] == heads && dims[dims.size() - 2] == queries && dims.back() == keys;
+  if (!own || (heads == 1 && bias.rows == 0)) return false;
+  scores.bias_rows = bias.rows;
+  if (bias.rows == 0) {
+    scores.bias_rows = relative_rows(queries, keys);
+    if (scores.bias_rows > 0)
+      ++im.seen.position_tables;
+    else
+      scores.bias_rows = queries * keys;  // every pair of positions has its own
+  }
+  return true;
+}
+
 View spelled_out(Importer& im, const Scores& s) {
   NetworkDraft& draft = im.draft();
-  const Atoms batch = {{kBatchAtom, draft.batch()}};
   const std::size_t rank = s.query.dims.size();
-  const Atoms hq = heads_of(draft, s.query), hk = heads_of(draft, s.key);
-  if (size_of(hq) != size_of(hk)) throw Unsupported("a product of values that are repeated");
-  auto form = [&](const View& v, const Atoms& heads) {
-    Arrangement out = {batch};
-    if (!heads.empty()) out.push_back(heads);
-    out.push_back(v.dims[rank - 2]);
-    out.push_back(v.dims[rank - 1]);
-    return out;
+  const std::vector<Lead> leads = leads_of(draft, {s.query, s.key});
+  auto form = [&](const View& v, const Lead& lead) {
+    Arrangement rest;
+    if (!lead.heads.empty()) rest.push_back(lead.heads);
+    rest.push_back(v.dims[rank - 2]);
+    rest.push_back(v.dims[rank - 1]);
+    return behind_windows(draft, lead, rest);
   };
-  const int q = draft.arrange(s.query.node, form(s.query, hq), s.name);
-  const int k = draft.arrange(s.key.node, form(s.key, hk), s.name);
+  const int q = draft.arrange(s.query.node, form(s.query, leads[0]), s.name);
+  const int k = draft.arrange(s.key.node, form(s.key, leads[1]), s.name);
   int n = draft.add(Op::kMatmul, {q, k}, {}, s.name);
-  Arrangement layout = form(s.query, hq);
+  Arrangement layout = form(s.query, leads[0]);
   layout.back() = s.key.dims[rank - 1];
   draft.set_layout(n, layout);
+  if (s.bias_rows > 0) {
+    const Ints shape(leads[0].heads.empty() ? 2 : 3, 0);
+    n = draft.add_like(Op::kLearnedAdd, n, {{"shape", shape}}, s.name);
+  }
   if (s.masked) n = draft.add_like(Op::kScale, n, {}, s.name);
   if (s.softmax) n = draft.add_like(Op::kSoftmax, n, {}, s.name);
   if (s.dropout > 0) n = draft.add_like(Op::kDropout, n, {{"p", s.dropout}}, s.name);

@@ -170,7 +170,8 @@ bool changes_scores(Importer& im, const onnx::Node& node) {
     Value out = v;
     out.scores = std::make_shared<Scores>(*v.scores);
     const bool number = other.kind == Kind::kConstant && other.constant.elements() == 1;
-    if (!number || !multiplies(node.op)) out.scores->masked = true;
+    const bool trained = node.op == "Add" && add_trained_bias(im, other, *out.scores);
+    if (!trained && (!number || !multiplies(node.op))) out.scores->masked = true;
     im.put(node, std::move(out));
     return true;
   }

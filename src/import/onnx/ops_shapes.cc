@@ -205,15 +205,27 @@ void slice(Importer& im, const onnx::Node& node) {
   put_view(im, node, std::move(x));
 }
 
+// Other strides for the same elements: PyTorch's exporter flattens the value and looks every element up.
+bool gather_everything(const View& x, const onnx::Constant& index) {
+  if (x.dims.size() != 1 || index.dims.size() < 2 || index.elements() != size_of(x.dims[0])) return false;
+  if (!index.values) return true;
+  double next = 0;
+  return std::all_of(index.values->begin(), index.values->end(), [&](double at) { return at == next++; });
+}
+
 void gather(Importer& im, const onnx::Node& node) {
   if (im.input(node, 0).kind == Kind::kConstant) {
     embedding_handler()(im, node);
     return;
   }
   const View x = plain_view(im, node);
+  if (gather_everything(x, im.constant(node, 1))) {
+    put_view(im, node, resized(im, x, im.constant(node, 1).dims, im.name_for(node)));
+    return;
+  }
   const auto axis = onnx::axis_from_front(int_attr(node, "axis", 0), x.dims.size());
   const auto places = onnx::whole_numbers(im.constant(node, 1));
-  if (!axis || !places || places->empty()) throw Unsupported("places that depend on the data");
+  if (!axis || !places || places->empty()) throw Unsupported("places that the file does not tell");
   const std::int64_t size = size_of(x.dims[*axis]);
   auto at = [&](std::size_t i) { return (*places)[i] < 0 ? (*places)[i] + size : (*places)[i]; };
   const std::int64_t step = places->size() > 1 ? at(1) - at(0) : 1;
@@ -262,6 +274,31 @@ bool class_token(Importer& im, const onnx::Node& node) {
   return true;
 }
 
+// Two parts that make up a value again, the second one first: a roll. Two rolls in a row are one.
+std::optional<int> rolled(Importer& im, const std::vector<int>& inputs, std::size_t place,
+                          const std::string& name) {
+  if (inputs.size() != 2) return std::nullopt;
+  const Importer::Part *a = im.part(inputs[0]), *b = im.part(inputs[1]);
+  if (!a || !b || a->source != b->source || a->axis != b->axis || a->axis != static_cast<std::int64_t>(place))
+    return std::nullopt;
+  if (b->start != 0 || b->end != a->start || a->end != a->whole) return std::nullopt;
+  NetworkDraft& draft = im.draft();
+  int source = a->source;
+  Ints shifts, axes;
+  const Node& before = draft.node(source);
+  const bool more =
+      before.op == Op::kRoll &&
+      std::find(before.list("axes").begin(), before.list("axes").end(), a->axis) == before.list("axes").end();
+  if (more) {
+    shifts = before.list("shifts");
+    axes = before.list("axes");
+    source = before.inputs[0];
+  }
+  shifts.push_back(2 * a->start <= a->whole ? -a->start : a->whole - a->start);
+  axes.push_back(a->axis);
+  return draft.add(Op::kRoll, {source}, {{"shifts", shifts}, {"axes", axes}}, name);
+}
+
 void concat(Importer& im, const onnx::Node& node) {
   if (class_token(im, node)) return;
   NetworkDraft& draft = im.draft();
@@ -290,7 +327,9 @@ void concat(Importer& im, const onnx::Node& node) {
     return;
   }
   const Arrangement first = draft.layout(inputs[0]);
-  const int n = draft.add(Op::kConcat, inputs, {{"axis", static_cast<std::int64_t>(place)}}, name);
+  const auto roll = rolled(im, inputs, place, name);
+  const int n =
+      roll ? *roll : draft.add(Op::kConcat, inputs, {{"axis", static_cast<std::int64_t>(place)}}, name);
   Arrangement layout = first;
   layout[place] = draft.layout(n)[place];
   out.dims[*axis] = layout[place];
