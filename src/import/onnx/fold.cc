@@ -302,6 +302,11 @@ std::optional<std::vector<Constant>> fold(const Node& node, const std::vector<co
       {"Range", [](const Node&, const Inputs& i) { return fold_range(i); }},
       {"Expand", [](const Node&, const Inputs& i) { return fold_expand(i); }},
       {"ScatterND", fold_scatter},
+      // Sums along the way: only their shape is told.
+      {"CumSum",
+       [](const Node&, const Inputs& i) {
+         return one({i[0]->dims, i[0]->type, std::nullopt});
+       }},
       {"GatherElements",
        [](const Node&, const Inputs& i) {
          return i.size() > 1 && i[1] ? one({i[1]->dims, i[0]->type, std::nullopt}) : std::nullopt;

@@ -35,6 +35,7 @@ Handler find_handler(const std::string& op) {
     add_elementwise_ops(handlers);
     add_shape_ops(handlers);
     add_attention_ops(handlers);
+    add_einsum_op(handlers);
     return handlers;
   }();
   auto it = table.find(op);

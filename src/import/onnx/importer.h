@@ -37,13 +37,14 @@ struct Value {
   std::vector<std::int64_t>
       pads;  // kData: still to be padded by this, first before, then behind each dimension
   onnx::Constant constant;
-  bool learned = false;            // kConstant: trained
+  bool learned = false;            // kConstant: trained; kSide: a part of it is
   std::string source;              // kConstant: the initializer it is, perhaps transposed
   std::int64_t rows = 0;           // kConstant: looked up in a table of so many rows
   std::vector<std::int64_t> dims;  // kSide
   bool random = false;             // kSide: drawn in every iteration
   double keep = 1;                 // of random ones: the share that is kept
   std::shared_ptr<Scores> scores;
+  std::shared_ptr<Scores> guards;  // kSide: tells where these are no numbers
 };
 
 class Importer {
@@ -103,6 +104,7 @@ class Importer {
   };
   Seen seen;
   std::set<std::string> tables;  // initializers that embeddings read
+  std::set<std::string> biases;  // tables that biases of attention are looked up in
   std::set<int> half_done;       // norms whose scale was found, but not their bias yet
 
  private:
@@ -112,6 +114,7 @@ class Importer {
   void step(const onnx::Node& node);
   bool fold(const onnx::Node& node);
   bool aside(const onnx::Node& node);
+  void keep_table(const onnx::Node& node, Value& sum) const;
   void unsupported(const onnx::Node& node, const std::string& why);
   void pass_through(const onnx::Node& node);
   std::vector<int> outputs();
@@ -147,6 +150,10 @@ void add_elementwise_ops(Handlers& handlers);  // ops_elementwise.cc: activation
 void add_shape_ops(Handlers& handlers);        // ops_shapes.cc: reshapes, slices, concatenation
 void add_attention_ops(Handlers& handlers);    // ops_attention.cc: products of two values, softmax
 
+void add_einsum_op(Handlers& handlers);  // ops_einsum.cc
+
+// The product of two values, which may be the beginning of attention, or the end of it.
+void put_product(Importer& im, const onnx::Node& node, const Value& a, const Value& b);
 // Adds a trained bias of every head to the scores. False where the constant is none but a mask.
 bool add_trained_bias(Importer& im, const Value& bias, Scores& scores);
 // The scores as plain nodes, where they turn out not to be attention.

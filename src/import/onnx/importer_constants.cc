@@ -69,17 +69,31 @@ bool Importer::fold(const onnx::Node& node) {
     // A lookup at places that never change, as position embeddings are.
     if (node.op == "Gather" && learned && in[0]->dims.size() == 2 && in[1]->elements() > 1)
       v.rows = in[0]->dims[onnx::axis_from_front(onnx::int_attr(node, "axis", 0), 2).value_or(0)];
+    // Of a table that several layers read, the name tells that it is one.
+    if (v.learned && node.op == "Gather") v.source = value(node.inputs[0]).source;
     if (!moves(node.op)) v.source.clear();
+    if (node.op == "Add") keep_table(node, v);
     put(node, std::move(v), i);
   }
   return true;
+}
+
+// A mask that is added to biases first leaves them what they are.
+void Importer::keep_table(const onnx::Node& node, Value& sum) const {
+  for (const std::string& name : node.inputs) {
+    const Value& part = value(name);
+    if (!part.learned || part.rows == 0) continue;
+    sum.learned = true;
+    sum.rows = part.rows;
+    sum.source = part.source;
+  }
 }
 
 // Masks and the like, from whole numbers or random ones: only their shapes matter.
 bool Importer::aside(const onnx::Node& node) {
   static const std::set<std::string> arithmetic = {
       "Add", "Sub",   "Mul",  "Div", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or",
-      "Not", "Where", "Cast", "Pow", "Min",   "Max",  "Mod",         "Neg"};
+      "Not", "Where", "Cast", "Pow", "Min",   "Max",  "Mod",         "Neg",     "CumSum"};
   bool side = false, counted = false, random = false;
   double keep = 1;
   std::vector<onnx::Constant> shapes;
@@ -105,6 +119,7 @@ bool Importer::aside(const onnx::Node& node) {
     }
   }
   if (!side && !(counted && arithmetic.count(node.op) > 0)) return false;
+  if (node.op == "Gather" && value(node.inputs[0]).learned) return false;  // a table of weights
   // Whole numbers that stay whole are still what an embedding may read.
   if (!side && node.op == "Cast" && onnx::int_attr(node, "to", 1) != 1 && onnx::int_attr(node, "to", 1) != 9)
     return false;
@@ -119,6 +134,7 @@ bool Importer::aside(const onnx::Node& node) {
     v.dims = (*outputs)[i].dims;
     v.random = random;
     v.keep = keep;
+    if (node.op == "Add") keep_table(node, v);
     put(node, std::move(v), i);
   }
   return true;

@@ -170,26 +170,7 @@ void matmul(Importer& im, const onnx::Node& node) {
     return;
   }
   if (a.kind == Kind::kConstant) throw Unsupported("weights on the left of a product");
-  if (a.kind == Kind::kScores && a.scores->softmax && b.kind == Kind::kData) {
-    im.put(node, attention(im, *a.scores, im.data(node, 1), im.name_for(node)));
-    return;
-  }
-  // A factor of either is part of attention: it costs nothing apart.
-  auto operand = [&](const Value& v) {
-    return v.kind == Kind::kData && v.pads.empty() ? v.view : im.data(v, im.name_for(node));
-  };
-  Value out;
-  out.kind = Kind::kScores;
-  out.scores = std::make_shared<Scores>();
-  out.scores->query = operand(a);
-  out.scores->key = operand(b);
-  out.scores->name = im.name_for(node);
-  const std::size_t rank = out.scores->query.dims.size();
-  if (rank < 3 || out.scores->key.dims.size() != rank)
-    throw Unsupported("a product of values of different dimensions");
-  if (size_of(out.scores->query.dims[rank - 1]) != size_of(out.scores->key.dims[rank - 2]))
-    throw Unsupported("a product whose sizes do not fit");
-  im.put(node, std::move(out));
+  put_product(im, node, a, b);
 }
 
 template <Op op>
@@ -214,17 +195,46 @@ void softmax(Importer& im, const onnx::Node& node) {
 
 }  // namespace
 
+void put_product(Importer& im, const onnx::Node& node, const Value& a, const Value& b) {
+  if (a.kind == Kind::kScores && a.scores->softmax && b.kind == Kind::kData) {
+    im.put(node, attention(im, *a.scores, im.data(b, im.name_for(node)), im.name_for(node)));
+    return;
+  }
+  // A factor of either is part of attention: it costs nothing apart.
+  auto operand = [&](const Value& v) {
+    return v.kind == Kind::kData && v.pads.empty() ? v.view : im.data(v, im.name_for(node));
+  };
+  Value out;
+  out.kind = Kind::kScores;
+  out.scores = std::make_shared<Scores>();
+  out.scores->query = operand(a);
+  out.scores->key = operand(b);
+  out.scores->name = im.name_for(node);
+  const std::size_t rank = out.scores->query.dims.size();
+  if (rank < 3 || out.scores->key.dims.size() != rank)
+    throw Unsupported("a product of values of different dimensions");
+  if (size_of(out.scores->query.dims[rank - 1]) != size_of(out.scores->key.dims[rank - 2]))
+    throw Unsupported("a product whose sizes do not fit");
+  im.put(node, std::move(out));
+}
+
 bool add_trained_bias(Importer& im, const Value& bias, Scores& scores) {
-  if (bias.kind != Kind::kConstant || !bias.learned || scores.bias_rows > 0) return false;
-  const Ints &dims = bias.constant.dims, all = scores.query.sizes();
+  if (!bias.learned || scores.bias_rows > 0) return false;
+  // One table may serve all layers. Without a table, equal initializers may only have been made one on
+  // export.
+  const bool named = bias.rows > 0 && !bias.source.empty();
+  if (named && im.biases.count(bias.source) > 0) return false;  // counted already
+  const Ints dims = im.sizes(bias), all = scores.query.sizes();
   const std::int64_t queries = all[all.size() - 2], keys = scores.key.sizes().back();
   if (all.size() < 4 || dims.size() < 3 || dims.size() > all.size()) return false;
   const std::int64_t heads = all[all.size() - 3];
   if (queries > kMaxWidth || keys > kMaxWidth) return false;
   // What is the same for all heads, or differs from window to window, is a mask.
-  const bool own = std::all_of(dims.begin(), dims.end() - 3, [](std::int64_t d) { return d == 1; }) &&
-                   dims[dims.size() - 3] == heads && dims[dims.size() - 2] == queries && dims.back() == keys;
+  const bool alike = std::all_of(dims.begin(), dims.end() - 3, [](std::int64_t d) { return d == 1; });
+  const bool own = (alike || bias.rows > 0) && dims[dims.size() - 3] == heads &&
+                   dims[dims.size() - 2] == queries && dims.back() == keys;
   if (!own || (heads == 1 && bias.rows == 0)) return false;
+  if (named) im.biases.insert(bias.source);
   scores.bias_rows = bias.rows;
   if (bias.rows == 0) {
     scores.bias_rows = relative_rows(queries, keys);

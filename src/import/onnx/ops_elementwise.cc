@@ -221,6 +221,12 @@ void where(Importer& im, const onnx::Node& node) {
     const Value& v = im.input(node, i);
     const Value& other = im.input(node, 3 - i);
     if (other.kind != Kind::kConstant && other.kind != Kind::kSide) continue;
+    // PyTorch's exporters guard a softmax against rows that are all masked; its own kernels need no such
+    // guard.
+    if (v.kind == Kind::kScores && v.scores->softmax && im.input(node, 0).guards == v.scores) {
+      im.put(node, Value(v));
+      return;
+    }
     if (v.kind == Kind::kScores && !v.scores->softmax) {
       Value out = v;
       out.scores = std::make_shared<Scores>(*v.scores);
@@ -234,6 +240,16 @@ void where(Importer& im, const onnx::Node& node) {
     }
   }
   throw Unsupported("a choice between two computed values");
+}
+
+void is_nan(Importer& im, const onnx::Node& node) {
+  const Value& v = im.input(node, 0);
+  Value out;
+  out.kind = Kind::kSide;
+  out.type = ElementType::kBool;
+  out.dims = im.sizes(v);
+  out.guards = v.scores;
+  im.put(node, std::move(out));
 }
 
 void random_like(Importer& im, const onnx::Node& node) {
@@ -268,6 +284,7 @@ void add_elementwise_ops(Handlers& handlers) {
   for (const char* op : {"Add", "Sub", "Mul", "Div"}) handlers[op] = binary;
   handlers["Sum"] = sum;
   handlers["Where"] = where;
+  handlers["IsNaN"] = is_nan;
   for (const char* op : {"RandomUniformLike", "RandomNormalLike", "Bernoulli"}) handlers[op] = random_like;
 }
 

@@ -105,9 +105,21 @@ void embedding(Importer& im, const onnx::Node& node) {
   const onnx::Constant& table = im.constant(node, 0);
   if (table.dims.size() != 2 || int_attr(node, "axis", 0) != 0)
     throw Unsupported("a lookup in something other than a table of vectors");
+  const std::string& source = im.input(node, 0).source;
+  if (im.input(node, 1).kind == Kind::kSide) {
+    // Positions that are counted: a row for each, as if they never changed.
+    Value v = im.input(node, 0);
+    v.constant = {im.sizes(im.input(node, 1)), v.type, std::nullopt};
+    if (v.constant.dims.empty() || v.constant.dims[0] != im.draft().batch())
+      throw Unsupported("a lookup at places that are computed");
+    v.constant.dims[0] = 1;
+    v.rows = table.dims[0];
+    v.constant.dims.push_back(table.dims[1]);
+    im.put(node, std::move(v));
+    return;
+  }
   const View x = im.data(node, 1);
   NetworkDraft& draft = im.draft();
-  const std::string& source = im.input(node, 0).source;
   Arrangement wanted = draft.canonical(x);
   if (wanted.size() != 2) throw Unsupported("a lookup of other than one sequence per sample");
   const int ids = draft.arrange(x.node, wanted, "ids");
