@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/quantity_text.h"
 #include "common.h"
+#include "measure/recipe.h"
 #include "profile_command.h"
 #include "text.h"
 #include "verbs.h"
@@ -47,19 +48,37 @@ Job job_of(const EstimateArguments& o) {
   return {iterations_of(o.samples, o.model.batch, 1), iterations_of(o.samples, o.model.batch, o.epochs)};
 }
 
-// What the same network would cost with the framework's kernel tuning, where that was profiled too.
-std::optional<Estimate> with_autotune(const EstimateArguments& o, Store& store, const StoredDevice& device,
-                                      const Network& network) {
-  if (o.model.recipe.autotune) return std::nullopt;
-  Recipe tuned = o.model.recipe;
-  tuned.autotune = true;
-  DeviceProfile profile(store, device.id, tuned.word());
+// The same network by another recipe, where that was profiled.
+std::optional<Estimate> if_profiled(const EstimateArguments& o, Store& store, const StoredDevice& device,
+                                    const Network& network, const Recipe& recipe) {
+  DeviceProfile profile(store, device.id, stored_word(recipe, device.fingerprint));
   try {
     return estimate_network(profile, find_method(o.method), network, o.model.batch, o.training());
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::kNotProfiled) throw;
     return std::nullopt;
   }
+}
+
+// What it would cost with the framework's kernel tuning.
+std::optional<Estimate> with_autotune(const EstimateArguments& o, Store& store, const StoredDevice& device,
+                                      const Network& network) {
+  if (o.model.recipe.autotune) return std::nullopt;
+  Recipe tuned = o.model.recipe;
+  tuned.autotune = true;
+  return if_profiled(o, store, device, network, tuned);
+}
+
+// For those who profiled before the framework's default was ours, or by another recipe than they ask for.
+std::string other_precision(const EstimateArguments& o, Store& store, const StoredDevice& device,
+                            const Network& network) {
+  for (const std::string& precision : kPrecisions) {
+    Recipe other = o.model.recipe;
+    other.precision = precision;
+    if (precision != o.model.recipe.precision && if_profiled(o, store, device, network, other))
+      return fmt::format("\nits layers are profiled in another precision: add --precision {}, or", precision);
+  }
+  return "";
 }
 
 // All that is printed.
@@ -277,7 +296,8 @@ void run(const EstimateArguments& o) {
     throw bad_input("--epochs is about a whole job; say how many samples an epoch has: --samples N");
   const std::optional<Session> session = session_to_probe(o);
   if (session) {
-    DeviceProfile profile(*session->store, session->device_id, o.model.recipe.word());
+    DeviceProfile profile(*session->store, session->device_id,
+                          stored_word(o.model.recipe, session->fingerprint));
     a.probed = probe_model(*session, profile, model.network, setup_of(o.model), {}, o.exact,
                            shown(o.common.quiet || o.common.json));
   }
@@ -289,13 +309,14 @@ void run(const EstimateArguments& o) {
     a.device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
                                        : choose_device(store, o.common.device);
   }
-  DeviceProfile profile(store, a.device.id, o.model.recipe.word());
+  DeviceProfile profile(store, a.device.id, stored_word(o.model.recipe, a.device.fingerprint));
   try {
     a.estimate = estimate_model(profile, model.network, setup_of(o.model), asked);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
     throw Error(error.kind(),
-                fmt::format("{}\nrun: {}", error.what(), profile_command(o.model, o.common, o.method)));
+                fmt::format("{}{}\nrun: {}", error.what(), other_precision(o, store, a.device, model.network),
+                            profile_command(o.model, o.common, o.method)));
   }
   a.tuned = with_autotune(o, store, a.device, model.network);
   a.job = job_of(o);

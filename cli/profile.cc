@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "common.h"
+#include "measure/recipe.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -97,7 +98,7 @@ void run(ProfileArguments o) {
   if (!o.target.empty()) o.profiling.target = target_of(o.target);
   check(o.profiling);
   Session session = open_session(o.common);
-  DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
+  DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
   const ProfilingSummary done = profile_as_asked(session, profile, model, setup_of(o.model), o.profiling,
                                                  shown(o.common.quiet || o.common.json));
   if (o.common.json) {

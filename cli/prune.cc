@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "common.h"
+#include "measure/recipe.h"
 #include "network/network_json.h"
 #include "profile_command.h"
 #include "prune/checked.h"
@@ -223,7 +224,7 @@ CheckedPlan checked_plan(const PruneArguments& o, const PruneOptions& p, const N
                          StoredDevice& device) {
   const Session session = open_session(o.common);
   device = choose_device(*session.store, session.device_id);
-  DeviceProfile profile(*session.store, session.device_id, o.model.recipe.word());
+  DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
   PruneCheckOptions c{o.checks, o.data, {}};
   if (!o.common.quiet && !o.common.json) {
     c.on_check = [](int check, double estimated, const MeasuredShare& m) {
@@ -242,7 +243,7 @@ CheckedPlan plan_for(const PruneArguments& o, const PruneOptions& p, const Netwo
   Store store = Store::to_read(o.common.store);
   device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
                                    : choose_device(store, o.common.device);
-  DeviceProfile profile(store, device.id, o.model.recipe.word());
+  DeviceProfile profile(store, device.id, stored_word(o.model.recipe, device.fingerprint));
   return {prune(profile, network, o.model.batch, p), {}, 0};
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "common.h"
+#include "measure/recipe.h"
 #include "progress.h"
 #include "session/report.h"
 #include "text.h"
@@ -72,6 +73,10 @@ WrittenReport write(const ReportArguments& o, const Results& results, const Repo
     throw Error(ErrorKind::kNotProfiled, o.common.store +
                                              ": no device was profiled yet; run: ampere profile "
                                              "MODEL --batch N, or name results with --results");
+  }
+  if (device) {
+    for (KnownNetwork& network : options.networks)
+      network.recipe = stored_word(o.model.recipe, device->fingerprint);
   }
   return write_report_files(store ? &*store : nullptr, device ? &*device : nullptr, results, options, files,
                             shown_patiently(o.common.quiet || o.common.json));

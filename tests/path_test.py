@@ -26,7 +26,7 @@ class WholePath(AmpereTest):
         self.assertEqual(answer["device"]["type"], "cpu")
         self.assertTrue(answer["device"]["name"])
         self.assertIn("torch", answer["device"]["framework"])
-        self.assertEqual((answer["batch"], answer["recipe"]), (10, "sgd-fp32-t1"))
+        self.assertEqual((answer["batch"], answer["recipe"]), (10, "sgd-default-t1"))
 
     def check_profile(self, answer):
         self.check_header(answer)

@@ -17,9 +17,19 @@ class OlderStores(support.AmpereTest):
         for row in told["estimates"]:
             with self.subTest(row["arguments"]):
                 shutil.copy(STORES / row["store"], self.store)
-                now = self.json_of("estimate", *row["arguments"])["iteration"]
+                # They are in strict float32, which was the default then.
+                now = self.json_of("estimate", *row["arguments"], "--precision", "fp32")["iteration"]
                 for field in ("energy_j", "energy_low_j", "energy_high_j", "time_s"):
                     self.assertAlmostEqual(now[field] / row[field], 1, places=9, msg=field)
+
+    def test_strict_float32_is_the_default_of_a_cpu_alone(self):
+        shutil.copy(STORES / "v1_cpu.db", self.store)
+        asked = ("estimate", "lenet5:c1=3,f1=60", "--batch", "10")
+        self.assertEqual(self.json_of(*asked)["iteration"], self.json_of(*asked, "--precision", "fp32")["iteration"])
+        shutil.copy(STORES / "v1_cuda.db", self.store)
+        told = json.loads((STORES / "v1_estimates.json").read_text())
+        row = next(row for row in told["estimates"] if row["store"] == "v1_cuda.db")
+        self.assert_refused(self.run_ampere("estimate", *row["arguments"]), 6, r"add --precision fp32, or\nrun: ampere profile")
 
     def test_every_surface_of_version_1_is_known(self):
         for name in ("v1_cpu.db", "v1_cuda.db"):

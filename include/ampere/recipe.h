@@ -8,14 +8,16 @@ namespace ampere {
 
 // How a network is trained: what changes the cost of the same layer. Part of every stored key.
 struct Recipe {
-  std::string optimizer = "sgd";   // "sgd", "momentum", "adam"
-  std::string precision = "fp32";  // "fp32", "tf32", "bf16"
-  bool autotune = false;           // let the framework time its kernels and keep the fastest
+  std::string optimizer = "sgd";  // "sgd", "momentum", "adam"
+  // "default": what the framework does when nothing is said, which on NVIDIA GPUs is TF32 in convolutions and
+  // float32 in matrix products; "fp32": float32 throughout; "tf32"; "bf16"
+  std::string precision = "default";
+  bool autotune = false;  // let the framework time its kernels and keep the fastest
   bool deterministic = false;
   int threads = 1;        // CPU threads
   std::int64_t seed = 1;  // of weights and data; not part of the key
 
-  // One readable word: "sgd-fp32-t1", "adam-bf16-autotune-t4".
+  // One readable word: "sgd-default-t1", "adam-bf16-autotune-t4".
   std::string word() const;
 };
 

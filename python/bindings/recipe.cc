@@ -11,15 +11,15 @@ void bind_recipe(nb::module_& m) {
             new (self)
                 Recipe{std::move(optimizer), std::move(precision), autotune, deterministic, threads, seed};
           },
-          nb::kw_only(), "optimizer"_a = "sgd", "precision"_a = "fp32", "autotune"_a = false,
+          nb::kw_only(), "optimizer"_a = "sgd", "precision"_a = "default", "autotune"_a = false,
           "deterministic"_a = false, "threads"_a = 1, "seed"_a = 1)
       .def_rw("optimizer", &Recipe::optimizer, "\"sgd\", \"momentum\", \"adam\"")
-      .def_rw("precision", &Recipe::precision, "\"fp32\", \"tf32\", \"bf16\"")
+      .def_rw("precision", &Recipe::precision, "\"default\" (as PyTorch comes), \"fp32\" (strict), \"tf32\", \"bf16\"")
       .def_rw("autotune", &Recipe::autotune, "let the framework time its kernels and keep the fastest")
       .def_rw("deterministic", &Recipe::deterministic)
       .def_rw("threads", &Recipe::threads, "CPU threads")
       .def_rw("seed", &Recipe::seed, "of weights and data; not part of the key")
-      .def("word", &Recipe::word, "One readable word: \"sgd-fp32-t1\".")
+      .def("word", &Recipe::word, "One readable word: \"sgd-default-t1\".")
       .def("__repr__", [](const Recipe& r) { return "Recipe(" + r.word() + ")"; });
 
   nb::class_<TrainingSetup>(m, "TrainingSetup",

@@ -7,6 +7,13 @@ std::string Recipe::word() const {
          (deterministic ? "-deterministic" : "") + "-t" + std::to_string(threads);
 }
 
+std::string stored_word(const Recipe& recipe, const Json& fingerprint) {
+  Recipe kept = recipe;
+  const bool cpu = fingerprint.is_object() && fingerprint.value("type", "") == "cpu";
+  if (cpu && recipe.precision == "default") kept.precision = "fp32";
+  return kept.word();
+}
+
 Json to_json(const Recipe& recipe) {
   return {{"optimizer", recipe.optimizer}, {"precision", recipe.precision},
           {"autotune", recipe.autotune},   {"deterministic", recipe.deterministic},

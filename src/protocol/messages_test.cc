@@ -41,7 +41,7 @@ rc::Gen<double> positive() {
 RC_GTEST_PROP(Messages, RecipesSurviveTheTrip, (bool autotune, bool deterministic, std::int64_t seed)) {
   Recipe recipe;
   recipe.optimizer = *rc::gen::element<std::string>("sgd", "momentum", "adam");
-  recipe.precision = *rc::gen::element<std::string>("fp32", "tf32", "bf16");
+  recipe.precision = *rc::gen::element<std::string>("default", "fp32", "tf32", "bf16");
   recipe.autotune = autotune;
   recipe.deterministic = deterministic;
   recipe.threads = *rc::gen::inRange(1, 4097);

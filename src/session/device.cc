@@ -4,6 +4,7 @@
 
 #include "ampere/version.h"
 #include "base/error.h"
+#include "measure/recipe.h"
 #include "session/access.h"
 
 namespace ampere {
@@ -17,9 +18,10 @@ std::string existing_store(const std::string& path) {
 }
 
 DeviceProfile& DeviceAccess::profile(Device& device, const Recipe& recipe) {
-  auto& profile = device.impl_->profiles[recipe.word()];
+  const std::string word = stored_word(recipe, device.impl_->device.fingerprint);
+  auto& profile = device.impl_->profiles[word];
   if (!profile)
-    profile = std::make_unique<DeviceProfile>(device.impl_->store(), device.impl_->device.id, recipe.word());
+    profile = std::make_unique<DeviceProfile>(device.impl_->store(), device.impl_->device.id, word);
   return *profile;
 }
 

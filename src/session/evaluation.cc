@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "evaluate/sample.h"
 #include "import/script/torchscript.h"
+#include "measure/recipe.h"
 
 namespace ampere {
 
@@ -24,7 +25,7 @@ LoadedModel model_to_evaluate(const EvaluationOptions& o) {
 
 EvaluationResult run_evaluation(const Session& session, const LoadedModel& model, const EvaluationOptions& o,
                                 const OnStep& on_step) {
-  DeviceProfile profile(*session.store, session.device_id, o.setup.recipe.word());
+  DeviceProfile profile(*session.store, session.device_id, stored_word(o.setup.recipe, session.fingerprint));
   EvaluationResult result;
   result.profiles = profile_model(session, profile, model, o.setup, o.profiling, o.methods, on_step);
   std::vector<Network> networks;

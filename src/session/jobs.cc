@@ -9,6 +9,7 @@
 #include "ampere/schedule.h"
 #include "base/error.h"
 #include "estimate/estimate.h"
+#include "measure/recipe.h"
 #include "model/composition.h"
 #include "session/load_model.h"
 #include "session/session.h"
@@ -76,8 +77,9 @@ class Estimator {
     }
     Store& store = store_of(source);
     const StoredDevice device = choose_device(store, source.device);
-    auto& profile = profiles_[{store.path(), device.id, job.recipe.word()}];
-    if (!profile) profile = std::make_unique<DeviceProfile>(store, device.id, job.recipe.word());
+    const std::string word = stored_word(job.recipe, device.fingerprint);
+    auto& profile = profiles_[{store.path(), device.id, word}];
+    if (!profile) profile = std::make_unique<DeviceProfile>(store, device.id, word);
     const auto key = std::make_tuple(profile.get(), job.network, job.batch, job.method, job.mode);
     auto known = estimates_.find(key);
     if (known == estimates_.end()) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "estimate/estimate.h"
+#include "measure/recipe.h"
 #include "report/figure_files.h"
 #include "session/access.h"
 
@@ -58,7 +59,9 @@ PageSummary write(Store* store, const StoredDevice* device, const std::string& p
   for (const Model& model : page.models) {
     const Network& network = ModelAccess::loaded(model).network;
     parse_layers(network, page.setup.batch);  // told before anything is written
-    options.networks.push_back({network, page.setup.batch, page.setup.recipe.word()});
+    options.networks.push_back(
+        {network, page.setup.batch,
+         device ? stored_word(page.setup.recipe, device->fingerprint) : page.setup.recipe.word()});
   }
   const ReportFiles files{path, page.figures, page.figure_width};
   require_writable(files);

@@ -45,7 +45,7 @@ def read_recipe(params: dict[str, Any]) -> Recipe:
     known_fields(recipe, "recipe", ["optimizer", "precision", "autotune", "deterministic", "threads", "seed"])
     return Recipe(
         one_of(recipe, "optimizer", "sgd", OPTIMIZERS),
-        one_of(recipe, "precision", "fp32", PRECISIONS),
+        one_of(recipe, "precision", "default", PRECISIONS),
         flag(recipe, "autotune", False),
         flag(recipe, "deterministic", False),
         integer(recipe, "threads", 1, 1, 4096),
