@@ -52,8 +52,7 @@ void add_recipe_options(CLI::App& verb, ModelOptions& o) {
   verb.add_option("--optimizer", o.recipe.optimizer,
                   "sgd, momentum, adam; captured: as the network file says")
       ->check(CLI::IsMember(kOptimizers));
-  verb.add_option("--precision", o.recipe.precision,
-                  "default: as PyTorch comes, on GPUs TF32 in convolutions; fp32 (strict), tf32 or bf16")
+  verb.add_option("--precision", o.recipe.precision, "default: as PyTorch comes; fp32 (strict), tf32 or bf16")
       ->check(CLI::IsMember(kPrecisions));
   verb.add_option("--autotune", o.autotune, "on: let the framework time its kernels and keep the fastest")
       ->check(CLI::IsMember({"on", "off"}));

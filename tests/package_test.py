@@ -49,7 +49,7 @@ class Package(AmpereTest):
         project.mkdir(exist_ok=True)
         (project / "estimate.cc").write_bytes(SOURCE.read_bytes())
         (project / "CMakeLists.txt").write_text(PROJECT.format(version=version))
-        return [PROGRAMS["cmake"], "-S", project, "-B", self.folder / "out", f"-DCMAKE_PREFIX_PATH={self.prefix}"]
+        return [PROGRAMS["cmake"], "-G", "Ninja", "-S", project, "-B", self.folder / "out", f"-DCMAKE_PREFIX_PATH={self.prefix}"]
 
     def pkg_config(self, *options):
         files = next(self.prefix.rglob("ampere.pc")).parent
