@@ -73,7 +73,7 @@ def version() -> str:
 class Recipe:
     """How a network is trained: what changes the cost of the same layer."""
 
-    def __init__(self, *, optimizer: str = 'sgd', precision: str = 'fp32', autotune: bool = False, deterministic: bool = False, threads: int = 1, seed: int = 1) -> None: ...
+    def __init__(self, *, optimizer: str = 'sgd', precision: str = 'default', autotune: bool = False, deterministic: bool = False, threads: int = 1, seed: int = 1) -> None: ...
 
     @property
     def optimizer(self) -> str:
@@ -84,7 +84,7 @@ class Recipe:
 
     @property
     def precision(self) -> str:
-        """"fp32", "tf32", "bf16\""""
+        """"default" (as PyTorch comes), "fp32" (strict), "tf32", "bf16\""""
 
     @precision.setter
     def precision(self, arg: str, /) -> None: ...
@@ -117,7 +117,7 @@ class Recipe:
     def seed(self, arg: int, /) -> None: ...
 
     def word(self) -> str:
-        """One readable word: "sgd-fp32-t1"."""
+        """One readable word: "sgd-default-t1"."""
 
     def __repr__(self) -> str: ...
 
@@ -1215,6 +1215,11 @@ class Meter:
 
     def power_w(self) -> float | None:
         """By a second sensor, about now; None: there is none."""
+
+    def recent_power(self) -> list[tuple[float, float]]:
+        """
+        The power of the last seconds as the device has kept it, oldest first: (time.monotonic(), watts). Empty: it keeps none.
+        """
 
     def __repr__(self) -> str: ...
 
