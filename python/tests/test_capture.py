@@ -168,3 +168,20 @@ def test_a_loop_of_the_users_own():
 
     step = capture_fake(Training(nn.Linear(4, 4), (), run=run), torch.device("cuda:0"), "own")
     assert seen and ops(step, "update")
+
+
+def test_attention_within_a_module_of_torch_is_above_its_kernels_too():
+    class Attends(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = torch.nn.MultiheadAttention(16, 4, batch_first=True)
+
+        def forward(self, x):
+            return self.attention(x, x, x, need_weights=False)[0]
+
+    before = torch.nn.functional.scaled_dot_product_attention
+    step = capture(Training(Attends(), torch.zeros(2, 8, 16), lambda y: y.square().mean()), "cuda")
+    ops = [call.op for call in step.calls]
+    assert ops.count("aten::scaled_dot_product_attention") == 2  # forward, and its gradient
+    assert not any("flash" in op or "efficient" in op for op in ops)
+    assert torch.nn.functional.scaled_dot_product_attention is before

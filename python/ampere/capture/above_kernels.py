@@ -24,6 +24,18 @@ class AboveKernels(TorchFunctionMode):
         super().__init__()
         self.recorder = recorder
 
+    def __enter__(self) -> Any:
+        # A mode does not see what a function calls that it has let pass, as nn.MultiheadAttention's calls attention.
+        torch.nn.functional.scaled_dot_product_attention = self.attention_within
+        return super().__enter__()
+
+    def __exit__(self, *why: Any) -> None:
+        torch.nn.functional.scaled_dot_product_attention = ATTENTION
+        super().__exit__(*why)
+
+    def attention_within(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        return ATTENTION(*args, **kwargs) if self.recorder.paused else self.attention(*args, **kwargs)
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if self.recorder.paused:
