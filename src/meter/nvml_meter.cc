@@ -93,6 +93,7 @@ class NvmlMeter : public Meter {
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     const double offset_s = now().value() - day_s;
     std::vector<PowerSample> samples;
+    samples.reserve(found.size());
     for (const Nvml::Sample& sample : found) {
       samples.push_back(
           {Seconds(1e-6 * static_cast<double>(sample.at_us) + offset_s), Watts(1e-3 * sample.value)});

@@ -51,6 +51,7 @@ bool alike(const Lead& a, const Lead& b) {
 std::vector<Lead> leads_of(const NetworkDraft& draft, const std::vector<View>& views) {
   for (const bool split : {true, false}) {
     std::vector<Lead> out;
+    out.reserve(views.size());
     for (const View& v : views) out.push_back(lead_of(draft, v, split));
     if (std::all_of(out.begin(), out.end(), [&](const Lead& l) { return alike(l, out[0]); })) return out;
   }
