@@ -14,7 +14,8 @@ void bind_recipe(nb::module_& m) {
           nb::kw_only(), "optimizer"_a = "sgd", "precision"_a = "default", "autotune"_a = false,
           "deterministic"_a = false, "threads"_a = 1, "seed"_a = 1)
       .def_rw("optimizer", &Recipe::optimizer, "\"sgd\", \"momentum\", \"adam\"")
-      .def_rw("precision", &Recipe::precision, "\"default\" (as PyTorch comes), \"fp32\" (strict), \"tf32\", \"bf16\"")
+      .def_rw("precision", &Recipe::precision,
+              "\"default\" (as PyTorch comes), \"fp32\" (strict), \"tf32\", \"bf16\"")
       .def_rw("autotune", &Recipe::autotune, "let the framework time its kernels and keep the fastest")
       .def_rw("deterministic", &Recipe::deterministic)
       .def_rw("threads", &Recipe::threads, "CPU threads")
