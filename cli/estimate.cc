@@ -277,6 +277,15 @@ std::optional<Session> session_to_probe(const EstimateArguments& o) {
   }
 }
 
+// A worker of another framework on the same machine is another device, and the last one used is asked about.
+std::string other_devices(const EstimateArguments& o, const Store& store, const StoredDevice& device) {
+  if (!o.common.device.empty() || store.devices().size() < 2) return "";
+  return fmt::format(
+      "\nthis is about {} ({}), which was used last; for another of the store add --device ID (see: "
+      "ampere store list), or",
+      device.fingerprint.value("name", "?"), device.id.substr(0, 8));
+}
+
 void run(const EstimateArguments& o) {
   const LoadedModel model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);
@@ -314,9 +323,10 @@ void run(const EstimateArguments& o) {
     a.estimate = estimate_model(profile, model.network, setup_of(o.model), asked);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
-    throw Error(error.kind(),
-                fmt::format("{}{}\nrun: {}", error.what(), other_precision(o, store, a.device, model.network),
-                            profile_command(o.model, o.common, o.method)));
+    const std::string precision = other_precision(o, store, a.device, model.network);
+    throw Error(error.kind(), fmt::format("{}{}\nrun: {}", error.what(),
+                                          precision.empty() ? other_devices(o, store, a.device) : precision,
+                                          profile_command(o.model, o.common, o.method)));
   }
   a.tuned = with_autotune(o, store, a.device, model.network);
   a.job = job_of(o);

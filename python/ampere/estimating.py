@@ -174,7 +174,12 @@ def device_type(device: Any) -> str:
     if device is None:
         torch = require_torch()
         return "cuda" if torch.cuda.is_available() else "cpu"
-    return str(device).partition(":")[0]
+    kind, _, index = str(device).partition(":")
+    if kind not in ("cpu", "cuda"):
+        raise ValueError(f'unknown device "{device}" (known: "cpu", "cuda", an ampere.Device)')
+    if index not in ("", "0"):
+        raise ValueError(f'"{device}": choose one of several GPUs with CUDA_VISIBLE_DEVICES={index}, and say "{kind}"')
+    return kind
 
 
 def open_device(device: str, store: str = "", worker: str = "", meter: str = "") -> _core.Device:
@@ -183,7 +188,13 @@ def open_device(device: str, store: str = "", worker: str = "", meter: str = "")
     key = (device, store, worker, meter)
     if key not in _open:
         if device == "cuda" and not torch.cuda.is_available() and not worker:
-            _open[key] = _core.Device.stored(store)
+            known = _core.Device.stored(store)
+            if device_type(known) != "cuda":
+                raise _core.NotProfiledError(
+                    f"no CUDA device is here, and the one that {known.store} knows is a CPU ({known.name}); estimate on the "
+                    "machine with the GPU, or name a store from there"
+                )
+            _open[key] = known
         else:
             command = worker or f"AMPERE_DEVICE={shlex.quote(device)} {shlex.quote(sys.executable)} -m ampere.worker"
             _open[key] = _core.Device.open(store, command, meter)

@@ -44,8 +44,8 @@ class Pruning:
     def share(self) -> float:
         """Of what it took before: energy, or FLOPs where it was pruned by those."""
         if self.pruned.before and self.pruned.after:
-            return self.pruned.after.energy_j.value / self.pruned.before.energy_j.value
-        return self.pruned.flops_after / self.pruned.flops_before
+            return share_of(self.pruned.after.energy_j.value, self.pruned.before.energy_j.value)
+        return share_of(self.pruned.flops_after, self.pruned.flops_before)
 
     @property
     def modelled(self) -> bool:
@@ -105,11 +105,14 @@ class Pruning:
             rows[-1] = (rows[-1][0], f"{rows[-1][1]}, {self.share:.1%}")
         rows += [
             ("budget", self.budget),
-            ("FLOPs", f"{p.flops_before:.3g}, pruned {p.flops_after:.3g} ({p.flops_after / p.flops_before:.1%})"),
+            (
+                "FLOPs",
+                f"{p.flops_before:.3g}, pruned {p.flops_after:.3g} ({share_of(p.flops_after, p.flops_before):.1%})",
+            ),
             (
                 "weights",
                 f"{p.parameters_before:.4g}, pruned {p.parameters_after:.4g} "
-                f"({p.parameters_after / p.parameters_before:.1%})",
+                f"({share_of(p.parameters_after, p.parameters_before):.1%})",
             ),
         ]
         if p.measured is not None:
@@ -147,3 +150,8 @@ class Pruning:
 
 def passed(reads: int | None, puts_out: int) -> str:
     return str(puts_out) if reads is None else f"{reads} > {puts_out}"
+
+
+def share_of(after: float, before: float) -> float:
+    """All of it, where there was nothing to take away."""
+    return after / before if before else 1.0

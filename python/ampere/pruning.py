@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -134,7 +135,7 @@ def network_of(model: Any, inputs: Any, batch: int | None, batch_axis: int, igno
     if isinstance(model, _core.Model):
         if inputs is not None:
             raise TypeError("an ampere.Model has no inputs; say batch=")
-        return Translated(model, batch or 1, {}, {}, list(model.notes))
+        return Translated(model, 1 if batch is None else batch, {}, {}, list(model.notes))
     torch = require_torch()
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"prune() takes an nn.Module or an ampere.Model, not {type(model).__name__}")
@@ -152,7 +153,10 @@ def scores_of(there: Translated, scores: Scores) -> dict[str, list[float]]:
     for name, worth in scores.items():
         for node in there.under([name]):
             if there.module_of(node) == name:
-                given[node] = [float(worth)] if isinstance(worth, (int, float)) else [float(w) for w in worth]
+                values = [float(worth)] if isinstance(worth, (int, float)) else [float(w) for w in worth]
+                if not all(map(math.isfinite, values)):
+                    raise ValueError(f'scores of "{name}": they must be finite numbers')
+                given[node] = values
     return given
 
 

@@ -185,3 +185,53 @@ def test_attention_within_a_module_of_torch_is_above_its_kernels_too():
     assert ops.count("aten::scaled_dot_product_attention") == 2  # forward, and its gradient
     assert not any("flash" in op or "efficient" in op for op in ops)
     assert torch.nn.functional.scaled_dot_product_attention is before
+
+
+def trained(optimizer=None, step=None, loss=lambda y: y.square().mean()):
+    model = nn.Linear(8, 4)
+    made = optimizer(model.parameters()) if optimizer else "sgd"
+    return Training(model, torch.zeros(2, 8), loss, made, run=step)
+
+
+@pytest.mark.parametrize("name", ["AdamW", "Adam", "NAdam", "RAdam", "RMSprop", "Adagrad", "SGD"])
+def test_optimizers_that_users_made_are_taken(name):
+    step = capture(trained(getattr(torch.optim, name)), "cpu")
+    assert any(call.phase == "update" for call in step.calls)
+
+
+def test_moments_are_told_from_activations():
+    step = capture(trained(torch.optim.Adam), "cpu")
+    bodies = [json.loads(node["calls"]) for node in network_of(step)["nodes"] if node["op"] == "calls"]
+    optimizer = next(body for body in bodies if "update" in body)
+    assert {t["from"] for t in optimizer["tensors"] if "from" in t} >= {"state", "parameter", "gradient"}
+    part = Part(optimizer, torch.device("cpu"))
+    copies = [part.make({})]
+    part.run(copies)
+    assert all(torch.isfinite(t).all() for t in copies[0].forward if t is not None)
+
+
+def test_what_is_wrong_with_a_step_is_said():
+    other = nn.Linear(3, 3)
+    with pytest.raises(ValueError, match="none of the model's parameters"):
+        capture(trained(lambda _: torch.optim.SGD(other.parameters(), lr=0.1)), "cpu")
+    with pytest.raises(ValueError, match="function of the model's output alone"):
+        capture(trained(loss=nn.CrossEntropyLoss()), "cpu")
+    with pytest.raises(ValueError, match="gives NoneType"):
+        capture(trained(loss=lambda y: None), "cpu")
+    with pytest.raises(ValueError, match="nothing to train"):
+        capture(trained(step=lambda model, optimizer: None), "cpu")
+
+
+def test_a_value_that_is_looked_at_after_the_backward_pass_is_a_real_one():
+    seen = []
+
+    def step(model, optimizer):
+        loss = model(torch.ones(2, 8)).square().mean()
+        loss.backward()
+        seen.append(loss.item())
+        if loss.item() > 0:
+            optimizer.step()
+
+    found = capture(trained(torch.optim.SGD, step), "cpu")
+    assert found.how == "cpu" and seen[-1] > 0
+    assert any(call.phase == "update" for call in found.calls)

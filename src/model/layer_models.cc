@@ -100,7 +100,8 @@ bool LayerModels::probed(const std::string& key, Channels channels) const {
 
 std::vector<Observation> LayerModels::observations_among(const std::string& stored, const SurfacePlan& p,
                                                          Quantity quantity) const {
-  const double fixed = p.less_empty ? profile_.empty(quantity) : 0;
+  // Captured calls are no iteration: there is no empty one in what they cost.
+  const double fixed = p.less_empty && !is_captured(p.kind) ? profile_.empty(quantity) : 0;
   std::map<Channels, std::vector<Observation>> by_place;
   for (const StoredPoint& point : profile_.points(stored)) {
     const auto raw = value_of(point.measurement, quantity);

@@ -3,6 +3,7 @@
 #include <ATen/ScalarOps.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -205,6 +206,11 @@ std::vector<IValue> stack_for(const BoxedCall& call, const c10::OperatorHandle& 
   std::vector<IValue> stack;
   const auto& wanted = op.schema().arguments();
   if (call.args.size() > wanted.size()) throw bad_input("calls: " + call.op + " has too many arguments");
+  for (const auto& item : call.kwargs.items()) {
+    const auto named = [&](const c10::Argument& a) { return a.name() == item.key(); };
+    if (!item.value().is_null() && std::none_of(wanted.begin(), wanted.end(), named))
+      throw bad_input("calls: " + call.op + " has no argument " + item.key() + " in this LibTorch");
+  }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const c10::Argument& argument = wanted[i];
     if (i < call.args.size())
@@ -238,8 +244,10 @@ void run_with_graph(const BoxedCall& call, Values& values, Graph& graph, c10::De
   const at::AutoGradMode with_gradient(true);
   std::vector<IValue> stack;
   if (is_recurrent(call.op)) {
-    const auto states = call.kwargs.value("states", std::size_t{1});
-    if (graph.leaves.size() < 1 + states) throw bad_input("calls: " + call.op + " lacks its states");
+    const std::size_t states = call.op == "aten::lstm" ? 2 : 1;
+    if (call.kwargs.value("states", std::int64_t{1}) != static_cast<std::int64_t>(states) ||
+        graph.leaves.size() < 1 + states)
+      throw bad_input("calls: " + call.op + " lacks its states");
     stack.emplace_back(graph.leaves[0]);
     if (call.op == "aten::lstm")
       stack.emplace_back(
@@ -308,12 +316,12 @@ BoxedCall boxed_call_from_json(const Json& json, int place, std::size_t tensors,
   call.gradient_of = static_cast<int>(r.integer_between("of", -1, -1, kMostListed));
   call.place = place;
   for (const Json& number : r.array("out")) call.out.push_back(number.is_null() ? -1 : number.get<int>());
-  std::vector<int> numbers = tensors_read(call);
-  numbers.insert(numbers.end(), call.out.begin(), call.out.end());
-  for (const int n : numbers) {
-    if (n < -1 || n >= static_cast<int>(tensors))
-      throw bad_input(where + ": there is no tensor " + std::to_string(n));
-  }
+  const auto require = [&](int number, int least) {
+    if (number < least || number >= static_cast<int>(tensors))
+      throw bad_input(where + ": there is no tensor " + std::to_string(number));
+  };
+  for (const int n : tensors_read(call)) require(n, 0);
+  for (const int n : call.out) require(n, -1);  // -1: nobody wants it
   return call;
 }
 

@@ -44,7 +44,7 @@ Info info_from_json(const Json& json, const std::string& where) {
     if (values.size() != 2 || values[0] > values[1])
       throw bad_input(where + ": values are a smallest and a largest");
     info.low = values[0];
-    info.high = values[1];
+    info.high = std::min(values[1], INT64_MAX - 1);
   }
   if (info.sizes.size() != info.strides.size() || info.sizes.size() > 16)
     throw bad_input(where + ": as many strides as sizes, 16 at most");
@@ -74,6 +74,8 @@ torch::Tensor make_tensor(const Info& info, c10::Device place) {
       memory.fill_(info.low);
   } else if (info.from == "buffer" || (info.from == "parameter" && info.sizes.size() < 2)) {
     memory.uniform_(0.5, 1.5);
+  } else if (info.from == "state") {
+    memory.uniform_(0, 1e-3);
   } else {
     memory.normal_(0, info.from == "parameter" ? 0.02 : info.from == "gradient" ? 1e-3 : 1.0);
     if (info.after == "relu") memory.relu_();

@@ -97,6 +97,14 @@ TEST_F(SessionTest, MeasuresCapturedCalls) {
        R"({"tensors": [], "footprint": 1, "forward": [{"op": "aten::from_file", "args": ["/etc/passwd"], "out": []}]})",
        R"({"tensors": [], "footprint": 1, "forward": [{"op": "aten::mm", "args": [{"t": 5}, {"t": 6}], "out": [7]}]})",
        R"({"tensors": [{"sizes": [-4], "strides": [1], "dtype": "float32", "from": "input"}], "footprint": 1})",
+       R"({"tensors": [{"sizes": [4], "strides": [1], "dtype": "float32", "from": "input"}], "footprint": 1,
+           "forward": [{"op": "aten::relu", "args": [{"t": 0}], "kwargs": {"x": {"t": -1}}, "out": [null]}]})",
+       R"({"tensors": [{"sizes": [4], "strides": [1], "dtype": "float32", "from": "input"}], "footprint": 1,
+           "forward": [{"op": "aten::relu", "args": [{"t": 0}], "kwargs": {"x": 1}, "out": [null]}]})",
+       R"({"tensors": [{"sizes": [4, 4, 4], "strides": [16, 4, 1], "dtype": "float32", "from": "input"}], "footprint": 1,
+           "forward": [{"op": "aten::gru", "args": [{"t": 0}], "kwargs": {"states": 0}, "out": [null]}]})",
+       R"({"tensors": [], "footprint": 1,
+           "forward": [{"op": "aten::gru", "args": [true], "kwargs": {"states": -1}, "out": [null]}]})",
        R"({"tensors": [{"sizes": [4], "strides": [1], "dtype": "float3", "from": "input"}], "footprint": 1})"}) {
     EXPECT_EQ(kind_of(measure_line(source + calls_node(Json(hostile))), 5), "bad_input") << hostile;
   }

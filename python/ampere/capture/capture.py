@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from typing import Any
@@ -27,8 +28,8 @@ Loss = Callable[[Any], torch.Tensor]
 MakeOptimizer = Callable[[list[torch.nn.Parameter]], torch.optim.Optimizer]
 
 
-class CaptureError(Exception):
-    pass
+class CaptureError(ValueError):
+    """This step cannot be captured; the message says why."""
 
 
 class Training:
@@ -208,6 +209,8 @@ def run_step(
             with recorder.pause():
                 make_optimizer_state(optimizer, recorder)
             training.step(optimizer, scaler, device, move)
+        if not recorder.step.calls:
+            raise CaptureError("the step makes no calls: there is nothing to train")
     finally:
         for module, state in was_training:
             module.training = state
@@ -246,8 +249,11 @@ def adopted_optimizer(training: Training, mapped: dict[int, torch.Tensor]) -> to
     given = training.optimizer
     if not isinstance(given, torch.optim.Optimizer):
         return training.make_optimizer()
+    if not any(id(p) in mapped for group in given.param_groups for p in group["params"]):
+        raise CaptureError("the optimizer holds none of the model's parameters; make it of model.parameters()")
     groups = [{**group, "params": [mapped.get(id(p), p) for p in group["params"]]} for group in given.param_groups]
-    return type(given)(groups, **given.defaults)
+    taken = inspect.signature(type(given).__init__).parameters  # AdamW, for one, keeps a setting that it does not take
+    return type(given)(groups, **{name: value for name, value in given.defaults.items() if name in taken})
 
 
 def autocast(precision: str, device: torch.device) -> Any:
@@ -263,7 +269,14 @@ def split_inputs(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 def scalar_loss(output: Any, loss: Loss | None) -> torch.Tensor:
     if loss is not None:
-        return loss(output)
+        if not callable(loss) or isinstance(loss, torch.nn.modules.loss._Loss):
+            raise CaptureError(
+                "loss is a function of the model's output alone, as in: lambda out: criterion(out, target)"
+            )
+        found = loss(output)
+        if not isinstance(found, torch.Tensor):
+            raise CaptureError(f"loss must give a tensor, and gives {type(found).__name__}")
+        return found
     if getattr(output, "loss", None) is not None:  # Hugging Face's models, given labels
         return output.loss
     logits = getattr(output, "logits", output)

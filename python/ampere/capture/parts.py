@@ -285,7 +285,7 @@ def body_of(
             number = writers[number][1][0]
         return FUNCTIONS.get(writers[number][0], "") if number in writers else ""
 
-    def meet(number: int) -> None:
+    def meet(number: int, phase: str) -> None:
         if number in numbers:
             return
         numbers[number] = len(tensors)
@@ -293,6 +293,8 @@ def body_of(
         entry: dict[str, Any] = {"sizes": list(info.sizes), "strides": list(info.strides), "dtype": info.dtype}
         if number not in made:
             entry["from"] = info.role or ("gradient" if number in gradients - forwards else "activation")
+            if entry["from"] == "activation" and phase == "update" and number not in forwards:
+                entry["from"] = "state"  # moments, of which some must not be below zero
             if info.on_host:
                 entry["from"] = "host"
             elif entry["from"] == "activation" and (function := function_before(number)):
@@ -307,12 +309,12 @@ def body_of(
     for index in part.calls:
         call = step.calls[index]
         for number in tensors_in([call.args, call.kwargs]):
-            meet(number)
+            meet(number, call.phase)
         for number in call.outputs:
             if number is not None:
                 if number not in numbers:
                     made.add(number)
-                meet(number)
+                meet(number, call.phase)
         entry = {
             "op": call.op,
             "overload": call.overload,

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils.flop_counter import flop_registry
 from torch.utils._pytree import tree_flatten, tree_map_only
 
-from .arguments import encode
+from .arguments import encode, tensors_in
 from .step import Call, Step, TensorInfo
 
 aten = torch.ops.aten
@@ -63,6 +63,7 @@ class Recorder(TorchDispatchMode):
         self.phase = "forward"
         self.module_stack: list[str] = [""]
         self.paused = 0
+        self.checked: set[int] = set()  # tensors that tell whether a gradient was infinite
         self.numbers: dict[Any, int] = {}
         self.storages: dict[int, tuple[StorageWeakRef, int]] = {}
         self.sources: dict[int, int] = {}  # whole numbers: tensor -> the one it was taken from
@@ -152,10 +153,16 @@ class Recorder(TorchDispatchMode):
                 return None
             raise DataDependent("the step looks at the value of a tensor")
         # An optimizer asks how many steps it made; a gradient scaler, before that, whether a gradient was infinite.
-        return 1.0 if self.phase == "update" else 0.0
+        if self.phase == "update":
+            return 1000.0
+        if self.number(tensor) in self.checked:
+            return 0.0
+        raise DataDependent("the step looks at the value of a tensor after its backward pass")
 
     def add(self, op: str, overload: str, args: list[Any], kwargs: dict[str, Any], result: Any, **extra: Any) -> int:
         outputs = [self.number(r) if isinstance(r, torch.Tensor) else None for r in tree_flatten(result)[0]]
+        if op == "aten::_amp_foreach_non_finite_check_and_unscale_":
+            self.checked.update(tensors_in(args[1]))
         index = len(self.step.calls)
         phase, owner = self.where(index)
         self.step.calls.append(

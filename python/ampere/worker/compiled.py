@@ -45,7 +45,7 @@ class Region:
         self.device = device
         try:
             self.read(body)
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as e:
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, RecursionError) as e:
             raise BadPart(f"calls: {type(e).__name__}: {e}") from e
 
     def read(self, body: Any) -> None:

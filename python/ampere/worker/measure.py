@@ -92,11 +92,11 @@ def calls_of(params: dict[str, Any]) -> dict[str, Any] | None:
     nodes = network.get("nodes")
     if not isinstance(nodes, list):
         return None
-    found = [n for n in nodes if isinstance(n, dict) and n.get("op") == "calls"]
-    others = [n for n in nodes if n not in found and not (isinstance(n, dict) and n.get("op") == "input")]
+    ops = [n.get("op") if isinstance(n, dict) else None for n in nodes]
+    found = [n for n, op in zip(nodes, ops) if op == "calls"]
     if not found:
         return None
-    if len(found) > 1 or others:
+    if len(found) + ops.count("input") < len(nodes) or len(found) > 1:
         raise bad_input("network: captured calls are measured one part at a time, with nothing else beside them")
     return found[0]
 
@@ -172,7 +172,9 @@ def result(seen: Seen, meter: _core.Meter | None, replayed: bool, note: str, hos
     state: dict[str, Any] = {"clock_mhz": None, "power_limit_w": None, "temperature_c": None, "throttle": []}
     return {
         "energy_j": statistics.median(seen.energies) if meter else None,
-        "energy_error": error_of_median(seen.energies) if meter and len(seen.energies) > 1 else 0.005 if meter else 0,
+        "energy_error": (
+            error_of_median(seen.energies) if meter and len(seen.energies) > 1 else seen.error if meter else 0
+        ),
         "modelled": meter.modelled if meter else False,
         "meter": meter.name if meter else "",
         "time_s": statistics.median(seen.times),

@@ -23,6 +23,7 @@ SAMPLED_S = 0.2
 RAMP_S = 0.1
 AVERAGED_S = 0.03
 STEADY = 0.02
+SAMPLED_ERROR = 0.015  # a quarter of a second against the counter over seconds (docs/measuring_well.md)
 
 
 @dataclass
@@ -44,6 +45,7 @@ class Seen:
     energies: list[float] = field(default_factory=list)
     iterations: int = 0
     stable: bool = False
+    error: float = 0.005  # of one window, relative, where there are no others to tell it
 
 
 def error_of_median(values: list[float]) -> float:
@@ -117,14 +119,17 @@ def by_samples(work: Repeated, meter: _core.Meter, asked: Asked) -> Seen:
                 raise StandsStill("the device's record of its power stopped")
             continue
         power = statistics.fmean(powers)
+        if power <= 0:
+            raise StandsStill("the device's record of its power holds nothing but zero")
         halves = statistics.fmean(powers[: len(powers) // 2]), statistics.fmean(powers[len(powers) // 2 :])
-        steady = abs(halves[1] / halves[0] - 1) < STEADY or (before is not None and abs(power / before - 1) < STEADY)
+        drift = abs(halves[1] - halves[0]) / power
+        steady = drift < STEADY or (before is not None and abs(power - before) / power < STEADY)
         before = power
         seen.iterations += count
         if steady or taken + SAMPLED_S > asked.budget_s:
             seen.times.append(seconds)
             seen.energies.append(power * seconds)
-            seen.stable = steady
+            seen.stable, seen.error = steady, max(SAMPLED_ERROR, drift / 2)
             return seen
 
 

@@ -21,6 +21,7 @@ from ..capture.arguments import decode, tensors_in, torch_constant
 from ..capture.parts import VIEWS
 
 RECURRENT = {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu"}
+REFUSED = {"aten::from_file", "aten::save", "aten::load"}  # what touches files is no part of a training step
 MAX_TENSORS = 100_000
 MAX_CALLS = 50_000
 MAX_COPIES = 24
@@ -63,7 +64,7 @@ class Part:
     def __init__(self, body: Any, device: torch.device):
         try:
             self.read(body, device)
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as e:
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, RecursionError) as e:
             raise BadPart(f"calls: {type(e).__name__}: {e}") from e
 
     def read(self, body: Any, device: torch.device) -> None:
@@ -80,11 +81,8 @@ class Part:
         }
         self.saved_views = self.find_saved_views()
         self.view_sources = {tensors_in(call["args"])[0] for call in self.saved_views}
-        self.made_by_forward = [
-            n
-            for n, info in enumerate(self.tensors)
-            if "from" not in info and n not in {call["out"][0] for call in self.saved_views}
-        ]
+        saved = {call["out"][0] for call in self.saved_views}
+        self.made_by_forward = [n for n, info in enumerate(self.tensors) if "from" not in info and n not in saved]
 
     # --- what is in a copy ---------------------------------------------------------------------------------------
 
@@ -237,6 +235,8 @@ class Part:
         of, args, out, device = self.forward[call["of"]], call["args"], call["out"], self.device
 
         def run(env: list[Any]) -> Any:
+            if id(of) not in env[-1]:
+                raise BadPart(f"calls: the gradient of {of['op']}, which keeps none")
             leaves, results = env[-1].pop(id(of))
             gradients = [decode(a, env.__getitem__, device) for a in args]
             pairs = [(r, g) for r, g in zip(results, gradients) if g is not None]
@@ -292,7 +292,7 @@ def flatten(result: Any) -> list[Any]:
 
 def aten_op(name: str, overload: str) -> Any:
     space, _, base = name.partition("::")
-    if space != "aten" or not base.isidentifier() or not overload.isidentifier():
+    if space != "aten" or name in REFUSED or not base.isidentifier() or not overload.isidentifier():
         raise ValueError(f'"{name}" is no aten op')
     packet = getattr(torch.ops.aten, base, None)
     function = getattr(packet, overload, None) if packet is not None else None
@@ -332,6 +332,8 @@ def make_tensor(info: Any, device: torch.device) -> torch.Tensor:
         memory.normal_(0, 0.02)
     elif info["from"] == "gradient":
         memory.normal_(0, 1e-3)
+    elif info["from"] == "state":
+        memory.uniform_(0, 1e-3)
     else:
         memory.normal_()
         if info.get("after") in FUNCTIONS:

@@ -17,7 +17,7 @@ PRECISIONS = ("default", "fp32", "tf32", "bf16")
 @dataclass(frozen=True)
 class Recipe:
     optimizer: str = "sgd"
-    precision: str = "fp32"
+    precision: str = "default"
     autotune: bool = False
     deterministic: bool = False
     threads: int = 1

@@ -106,7 +106,7 @@ class Session:
         try:
             if len(line) > MAX_LINE:
                 raise bad_input("request: the line is longer than 64 MiB")
-            request = json.loads(line, parse_constant=no_number)
+            request = parsed(line)
             if isinstance(request, dict) and is_int(request.get("id")):
                 ident = request["id"]
             field(request if isinstance(request, dict) else {}, "id", REQUIRED, is_int, "a whole number")
@@ -122,16 +122,28 @@ class Session:
             return {"id": ident, "ok": True, "result": self.verbs[verb](params)}, verb == "shutdown"
         except RequestError as e:
             error = {"kind": e.kind, "message": str(e)}
-        except (ValueError, RecursionError) as e:
-            error = {
-                "kind": "failed" if verb else "bad_input",
-                "message": f"request: not valid JSON: {e}".split("\n")[0],
-            }
         except (MemoryError, torch.OutOfMemoryError):
             error = {"kind": "out_of_memory", "message": "not enough memory for this request"}
         except Exception as e:  # whatever the framework throws must not end the worker
-            error = {"kind": "failed", "message": f"training failed: {e}".split("\n")[0]}
-        return {"id": ident, "ok": False, "error": error}, False
+            kind = "out_of_memory" if "can't allocate memory" in str(e) else "failed"
+            error = {"kind": kind, "message": f"training failed: {e}".split("\n")[0]}
+        return {"id": ident, "ok": False, "error": error}, not self.sound()
+
+    def sound(self) -> bool:
+        """A device that failed may stay useless for the process: then this answer is the last."""
+        try:
+            if self.device.type == "cuda":
+                torch.cuda.synchronize(self.device)
+            return True
+        except RuntimeError:
+            return False
+
+
+def parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line, parse_constant=no_number)
+    except (ValueError, RecursionError) as e:
+        raise bad_input(f"request: not valid JSON: {e}".split("\n")[0]) from e
 
 
 def no_number(word: str) -> Any:

@@ -210,6 +210,7 @@ Result fold_resized(const Node& node, const Inputs& in) {
     for (std::size_t i = 0; i < out.dims.size(); ++i) {
       bool gone = !axes && out.dims[i] == 1;
       for (std::int64_t a : axes.value_or(Ints{})) gone = gone || axis_from_front(a, out.dims.size()) == i;
+      if (gone && out.dims[i] != 1) return std::nullopt;
       if (!gone) dims.push_back(out.dims[i]);
     }
     out.dims = dims;
@@ -263,8 +264,8 @@ Result fold_reduce(const Node& node, const Inputs& in) {
 
 }  // namespace
 
-std::optional<std::vector<Constant>> fold(const Node& node, const std::vector<const Constant*>& in,
-                                          std::int64_t) {
+static std::optional<std::vector<Constant>> fold_unchecked(const Node& node,
+                                                           const std::vector<const Constant*>& in) {
   using fold_detail::one;
   using fold_detail::Result;
   if (node.op == "Constant") return fold_constant(node);
@@ -314,6 +315,17 @@ std::optional<std::vector<Constant>> fold(const Node& node, const std::vector<co
   };
   auto it = table.find(node.op);
   return it == table.end() ? std::nullopt : it->second(node, in);
+}
+
+std::optional<std::vector<Constant>> fold(const Node& node, const std::vector<const Constant*>& in,
+                                          std::int64_t) {
+  auto results = fold_unchecked(node, in);
+  if (!results) return results;
+  // What comes after goes by the sizes: a file that tells another number of values gets none of them.
+  for (Constant& c : *results) {
+    if (c.values && static_cast<std::int64_t>(c.values->size()) != c.elements()) c.values.reset();
+  }
+  return results;
 }
 
 }  // namespace ampere::onnx
