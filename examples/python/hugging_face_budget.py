@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Hugging Face's Trainer with a budget of joules. The model is made from a configuration, so nothing is downloaded.
 
-usage: python hugging_face_budget.py [STEPS [BUDGET_J]]
+usage: python hugging_face_budget.py [STEPS [BUDGET_J]]      needs transformers and accelerate, which its Trainer asks for
 """
 
 import sys

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,7 @@ def in_one_line(error: Exception) -> tuple[str, int]:
     said = lines[0] if lines else type(error).__name__
     if isinstance(error, _core.Error):
         return said, EXIT_CODES.get(error.kind, 1)
-    if isinstance(error, (BadSubject, ValueError, ImportError)) or type(error).__name__ == "CaptureError":
+    if isinstance(error, (BadSubject, ValueError, ImportError)):
         return said, 2
     return f"this model cannot take a step with these inputs: {type(error).__name__}: {said}", 2
 
@@ -117,8 +118,11 @@ def in_one_line(error: Exception) -> tuple[str, int]:
 def main(words: list[str] | None = None) -> int:
     asked = arguments().parse_args(words)
     try:
-        print(answer(estimated(asked), asked))
+        print(answer(estimated(asked), asked), flush=True)
         return 0
+    except BrokenPipeError:  # nobody reads on, as in "| head"
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
+        return 1
     except Exception as error:
         if asked.debug:
             raise
