@@ -32,6 +32,7 @@ def test_estimates_what_is_recorded(told, tmp_path):
         ampere.Device.stored(path),
         ampere.Model.load(name),
         batch=int(options["--batch"]),
+        recipe=ampere.Recipe(precision="fp32"),  # which was the default then
         method=options.get("--method", "split"),
     )
     assert estimate.energy_j.value == pytest.approx(told["energy_j"], rel=1e-4)
