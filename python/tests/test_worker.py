@@ -53,6 +53,15 @@ HOSTILE = [
         "has no",
     ),
     ('{"tensors": [{"sizes": [-1], "strides": [1], "dtype": "float32", "from": "input"}], "footprint": 1}', ""),
+    (
+        '{"tensors": [{"sizes": [1000000000000], "strides": [1], "dtype": "float32", "from": "input"}], "footprint": 1}',
+        "memory",
+    ),
+    (
+        '{"tensors": [], "footprint": 1, "forward": [{"op": "aten::from_file", "overload": "default", "args": ["x"], '
+        '"out": []}]}',
+        "no aten op",
+    ),
     ('{"tensors": [{"sizes": [4], "strides": [1], "dtype": "load", "from": "input"}], "footprint": 1}', "dtype"),
 ]
 

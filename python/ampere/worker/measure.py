@@ -106,8 +106,11 @@ def part_work(node: dict[str, Any], device: torch.device, mode: str) -> tuple[Re
         body = json.loads(field(node, "calls", REQUIRED, lambda v: isinstance(v, str), "text"))
         is_compiled = isinstance(body, dict) and flag(body, "compiled", False)
         part: Any = Region(body, device) if is_compiled else Part(body, device)
+        free = free_bytes(device)
+        if device.type == "cpu" and part.bytes > 0.9 * free:  # a system out of memory kills whom it likes
+            raise RequestError("out_of_memory", f"a part needs about {part.bytes >> 20} MiB of memory")
         shared: dict[int, torch.Tensor] = {}
-        copies = [part.make(shared) for _ in range(part.copies(cache_bytes(device), free_bytes(device)))]
+        copies = [part.make(shared) for _ in range(part.copies(cache_bytes(device), free))]
     except (BadPart, ValueError) as e:
         raise bad_input(f"calls: {e}") from e
     except CannotCompile as e:
