@@ -1,4 +1,4 @@
-"""How quick the host is at this moment. One that is shared runs at half its speed for seconds at a time, and a step
+"""How quick the host is at this moment. One that is shared drifts, and a step
 that waits for its host is then slower than the same step a minute later."""
 
 import statistics

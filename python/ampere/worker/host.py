@@ -5,7 +5,7 @@ training loop in Python pays more: it calls modules, autograd makes a node for e
 own, the optimizer looks at every tensor. How much more is learned once, from networks that the device finishes in no
 time, so that what their steps take is the host's time.
 
-Hosts are seldom steady: one that is shared was seen to run at half its speed for seconds at a time. So every time is
+Hosts are seldom steady, least of all those that are shared. So every time is
 taken together with the pace of that moment, a step of one small network, and what is learned is in paces. What a step
 will take follows from the pace that was usual while things were measured.
 """
