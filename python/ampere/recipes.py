@@ -25,14 +25,18 @@ def precision_words(precision: str, device: str) -> str:
 
 
 def optimizer_words(optimizer: Any) -> str:
-    return optimizer if isinstance(optimizer, str) else type(optimizer).__name__
+    if isinstance(optimizer, str):
+        return optimizer
+    if isinstance(optimizer, type):
+        return optimizer.__name__
+    return "an optimizer of your own" if callable(optimizer) else type(optimizer).__name__
 
 
 def recipe_of_ops(optimizer: Any, precision: str, device: str) -> tuple[_core.Recipe, list[str]]:
     """For networks of ops, whose optimizer is no part of them; and what one should know of it."""
     precision_words(precision, device)
     if precision == "fp16":
-        raise ValueError('networks with channels are not trained in float16; say precision="bf16", which costs as much')
+        raise ValueError('networks with channels are not trained in float16; say precision="bf16", which comes closest')
     word, notes = optimizer_word(optimizer)
     if device == "cpu" and precision != "bf16":
         precision = "default"
