@@ -26,7 +26,6 @@ from recipes import RECIPES, NotApplicable, add_lora  # noqa: E402
 
 import ampere  # noqa: E402
 
-
 paces: list[float] = []  # of the host, after each estimate
 
 
@@ -86,15 +85,16 @@ def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
     }
     low, high = found.interval()
     time_low, time_high = found.time_interval()
-    # A replayed step is the device's work alone; its interval is as wide as the eager one's.
+    replayed = found.in_mode("replay")
+    replayed_low, replayed_high = replayed.interval()
     rows = [
         {
             **common,
             "mode": "replay",
-            "energy_j": found.device_energy_j,
-            "time_s": found.device_time_s,
-            "low": found.device_energy_j * low / found.energy_j,
-            "high": found.device_energy_j * high / found.energy_j,
+            "energy_j": replayed.energy_j,
+            "time_s": replayed.time_s,
+            "low": replayed_low,
+            "high": replayed_high,
         },
         {
             **common,

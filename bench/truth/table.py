@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what was measured, and how far estimates are from it. Needs nothing but Python.
 
-    python bench/truth/table.py truth.jsonl [estimates.jsonl [truth.jsonl estimates.jsonl]...]
+    python bench/truth/table.py [--recipes default,bf16] truth.jsonl [estimates.jsonl [truth.jsonl estimates.jsonl]...]
 
 Several pairs are counted together; an estimate is compared with the truth of its own pair.
 """
@@ -51,6 +51,9 @@ class Estimates:
             batch = int(batch) if batch else row.get("batch")
             self._rows[name, batch, row["recipe"], row["mode"]] = row
 
+    def all(self) -> list[dict]:
+        return list(self._rows.values())
+
     def find(self, run: dict, mode: str) -> dict | None:
         for batch in (run["batch"], None):
             row = self._rows.get((run["network"], batch, run["recipe"], mode))
@@ -84,10 +87,11 @@ def error(estimate: float | None, truth: float | None) -> float | None:
     return None if estimate is None or not truth else estimate / truth - 1
 
 
-def held(estimate: dict | None, truth: float | None) -> bool | None:
-    if estimate is None or truth is None or estimate.get("low") is None or estimate.get("high") is None:
+def held(estimate: dict | None, truth: float | None, of: str = "") -> bool | None:
+    low, high = of + "low", of + "high"
+    if estimate is None or truth is None or estimate.get(low) is None or estimate.get(high) is None:
         return None
-    return estimate["low"] <= truth <= estimate["high"]
+    return estimate[low] <= truth <= estimate[high]
 
 
 def group(run: dict, replay: dict | None) -> str:
@@ -115,6 +119,7 @@ def join(runs: list[dict], estimates: Estimates) -> dict[str, list[dict]]:
             "at_pace": error(time_at_pace(run, own, device), run["time_s"]) if run["mode"] == "eager" else None,
             "at_time": error(at_time_j, run["energy_j"]),
             "held": held(used, run["energy_j"]),
+            "time_held": held(used, run["time_s"], "time_"),
         })
     return groups
 
@@ -130,15 +135,21 @@ def _summary(rows: list[dict], field: str, what: str) -> list[str]:
             f"{row['run']['batch']} {row['run']['recipe']}), {len(values)} runs"]
 
 
-def _by_recipe(rows: list[dict]) -> list[str]:
+def _by_recipe(rows: list[dict], field: str, what: str) -> list[str]:
     errors: dict[str, list[float]] = {}
     for row in rows:
-        if row["energy"] is not None:
-            errors.setdefault(row["run"]["recipe"], []).append(abs(row["energy"]))
+        if row[field] is not None:
+            errors.setdefault(row["run"]["recipe"], []).append(abs(row[field]))
     if len(errors) < 2:
         return []
-    return ["  energy by recipe: " + ", ".join(
-        f"{recipe} {100 * statistics.mean(values):.1f}% ({len(values)})" for recipe, values in sorted(errors.items()))]
+    return [f"  {what} by recipe: " + ", ".join(
+        f"{recipe} {100 * statistics.mean(values):.1f}% (worst {100 * max(values):.1f}%, {len(values)})"
+        for recipe, values in sorted(errors.items()))]
+
+
+def _held(rows: list[dict], field: str, what: str) -> list[str]:
+    known = [row[field] for row in rows if row[field] is not None]
+    return [f"  {what} held by the 95% interval: {100 * sum(known) / len(known):.0f}% of {len(known)}"] if known else []
 
 
 def comparison(pairs: list[tuple[list[dict], Estimates]]) -> str:
@@ -158,23 +169,28 @@ def comparison(pairs: list[tuple[list[dict], Estimates]]) -> str:
                 f"{_figure(run['energy_j'], 1, 4, 10)} {_figure(run['time_s'], 1000, 3, 10)} "
                 f"{_figure(row['energy'], 100, 1, 9)} {_figure(row['time'], 100, 1, 8)} "
                 f"{_figure(row['at_pace'], 100, 1, 9)} {_figure(row['at_time'], 100, 1, 9)} {in_interval:>5}")
-        lines += _summary(rows, "energy", "energy") + _by_recipe(rows) + _summary(rows, "time", "time")
+        for field, what in (("energy", "energy"), ("time", "time"), ("at_time", "energy at the measured time")):
+            lines += _summary(rows, field, what) + _by_recipe(rows, field, what)
         lines += _summary(rows, "at_pace", "time at the host's pace")
-        lines += _summary(rows, "at_time", "energy at the measured time")
-        known = [row["held"] for row in rows if row["held"] is not None]
-        if known:
-            lines.append(f"  held by the 95% interval: {100 * sum(known) / len(known):.0f}% of {len(known)}")
+        lines += _held(rows, "held", "energy") + _held(rows, "time_held", "time")
         missing = sum(row["energy"] is None and row["at_time"] is None for row in rows)
         if missing:
             lines.append(f"  without an estimate: {missing}")
+    seconds = [row["seconds"] for _, estimates in pairs for row in estimates.all() if row.get("seconds") is not None]
+    if seconds:
+        lines += ["", f"an answer took {statistics.median(seconds):.0f} s (median), {max(seconds):.0f} s at most"]
     return "\n".join(lines)
 
 
 def main() -> int:
-    files = sys.argv[1:]
+    files, recipes = sys.argv[1:], None
+    if files[:1] == ["--recipes"]:
+        recipes, files = files[1].split(",") if len(files) > 1 else [], files[2:]
     if not files or len(files) > 1 and len(files) % 2:
         sys.exit(__doc__)
-    truths = [[row for row in read(path) if row.get("kind") == "run"] for path in files[::2]]
+    truths = [
+        [row for row in read(path) if row.get("kind") == "run" and (recipes is None or row["recipe"] in recipes)]
+        for path in files[::2]]
     print(text([row for runs in truths for row in runs]))
     if len(files) > 1:
         print(comparison([(runs, Estimates(read(path))) for runs, path in zip(truths, files[1::2])]))

@@ -64,15 +64,19 @@ def estimate(
         raise TypeError(f"estimate() does not know {', '.join(library) or 'so many arguments'}")
     captured = captured_network(model, inputs, loss, optimizer, precision, device, accumulate, clip, step, compile)
     there = device if isinstance(device, _core.Device) else open_device(captured.device, store, worker, meter)
-    found = captured_estimate(there, captured, mode, on_step)
+
+    def by_mode(mode: str) -> _core.Estimate:
+        return captured_estimate(there, captured, mode, on_step)
+
     return Prediction(
         captured.step.name,
         f"{there.name} ({there.meter})",
         captured.words,
         captured.step.batch * accumulate,
-        found,
+        by_mode(mode),
         captured.step.module_types,
         [*captured.notes(), *there.notes],
+        by_mode,
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -50,6 +51,14 @@ class Prediction:
     estimate: _core.Estimate = field(repr=False)
     module_types: dict[str, str] = field(default_factory=dict, repr=False)
     notes: list[str] = field(default_factory=list)
+    by_mode: Callable[[str], _core.Estimate] | None = field(default=None, repr=False)
+
+    def in_mode(self, mode: str) -> Prediction:
+        """The same step, "eager" or "replay" (captured in a CUDA graph, so that no host is waited for). A CPU
+        has but one way."""
+        if self.by_mode is None:
+            raise ValueError("this prediction was not made by ampere.estimate")
+        return replace(self, estimate=self.by_mode(mode)) if self.two_clocks else self
 
     @property
     def energy_j(self) -> float:

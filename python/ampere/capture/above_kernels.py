@@ -61,17 +61,20 @@ class AboveKernels(TorchFunctionMode):
     ) -> torch.Tensor:
         cast = autocast_dtype(query)
         dtype = cast or query.dtype
+        # Kernels for half precision write as they read; others, and those with a mask, as (batch, length, heads, width).
+        as_read = query.is_cuda and dtype in (torch.bfloat16, torch.float16) and attn_mask is None
 
         def result() -> torch.Tensor:
-            # As the fused kernels lay it out: (batch, length, heads, width) in memory.
             shape = (*query.shape[:-1], value.shape[-1])
+            if as_read and shape == query.shape:
+                return torch.empty_like(query, dtype=dtype)
             if query.dim() != 4:
                 return query.new_empty(shape, dtype=dtype)
             batch, heads, length, width = shape
             return query.new_empty((batch, length, heads, width), dtype=dtype).transpose(1, 2)
 
         def gradient(tensor: torch.Tensor) -> torch.Tensor:
-            if tensor.dim() != 4:
+            if as_read or tensor.dim() != 4:
                 return torch.empty_like(tensor)
             batch, heads, length, width = tensor.shape
             return tensor.new_empty((batch, length, heads, width)).transpose(1, 2)

@@ -18,6 +18,7 @@ import torch
 from torch import fx
 
 from ..capture.arguments import decode, torch_constant
+from .host import pace_of
 from .part import MAX_CALLS, MAX_TENSORS, BadPart, aten_op, bytes_of, copies_of, make_tensor
 
 ATTENTION = "aten::scaled_dot_product_attention"
@@ -103,25 +104,27 @@ class Region:
 
 
 def host_seconds(region: Region) -> float:
-    """To issue a region within the step. Compiled code is entered once in a step, not once for every region."""
-    entering = 0.0 if region.is_entry else entry_seconds(region.device)
-    return max(0.0, issue_seconds(region) - entering)
+    """To issue a region within the step. Compiled code is entered once in a step, not once for every region; and that a
+    backward pass begins at all is counted with the step."""
+    once = next_to_nothing(region.device, not region.is_entry)
+    return max(0.0, issue_paces(region) - once) * pace_of(region.device).usual()
 
 
-def issue_seconds(region: Region, count: int = 7) -> float:
-    copies, times = [region.make({})], []
+def issue_paces(region: Region, count: int = 7) -> float:
+    """As with parts that are not compiled: the quickest of a few in a row."""
+    copies, pace, found = [region.make({})], pace_of(region.device), []
+    before = pace.now()
     for _ in range(count + 2):
-        if region.device.type == "cuda":
-            torch.cuda.synchronize(region.device)
+        torch.cuda.synchronize(region.device)
         start = time.perf_counter()
         region.run(copies)
-        times.append(time.perf_counter() - start)
-    return sorted(times[2:])[count // 2]
+        found.append(time.perf_counter() - start)
+    return min(found[2:]) / (0.5 * (before + pace.now()))
 
 
-@lru_cache(maxsize=1)
-def entry_seconds(device: torch.device) -> float:
-    """What a compiled function takes that does next to nothing: guards, and autograd's node for it."""
+@lru_cache(maxsize=2)
+def next_to_nothing(device: torch.device, compiled: bool) -> float:
+    """What a function takes that does next to nothing, in paces: autograd's node for it; compiled, guards too."""
     scalar = {"sizes": [1], "strides": [1], "dtype": "float32"}
     body = {
         "tensors": [{**scalar, "from": "activation", "gradient": True}, scalar],
@@ -130,7 +133,10 @@ def entry_seconds(device: torch.device) -> float:
         "footprint": 1,
         "entry": True,
     }
-    return issue_seconds(Region(body, device))
+    region = Region(body, device)
+    if not compiled:
+        region.compiled = region.module
+    return issue_paces(region)
 
 
 def forget_compiled() -> None:

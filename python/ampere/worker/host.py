@@ -27,6 +27,7 @@ from .part import Part
 
 SECONDS_EACH = 0.2
 REPEATS = 5
+WARM_UP_STEPS = 10
 
 # What is weighed, besides the time of issuing the calls themselves, which counts in full: calling modules; what autograd
 # and the interpreter do for every call that is no view; tensors that an optimizer goes through; a step by itself.
@@ -56,9 +57,12 @@ class Pace:
         self.optimizer.step()
 
     def now(self, steps: int = 9) -> float:
+        """After some steps that are not counted: a training loop finds the processor awake and its caches warm."""
         times = []
         with torch.enable_grad():
             torch.cuda.synchronize(self.device)
+            for _ in range(WARM_UP_STEPS):
+                self.step()
             for _ in range(steps):
                 start = time.perf_counter()
                 self.step()
