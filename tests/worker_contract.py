@@ -147,6 +147,7 @@ CONVERSATION = [
     *[ok(f"{phase} of the empty iteration", "measure", measure([{"op": "input", "shape": [1]}], energy=False, phase=phase), is_time_alone)
       for phase in ("forward", "backward", "update")],
     ok("a quick look", "measure", measure(MLP, min_ticks=2, discard_first=False), is_measurement),
+    wrong("far too many threads", "measure", measure(MLP, recipe={"threads": 4096})),
     wrong("unknown phase", "measure", measure(MLP, phase="sideways")),
     wrong("energy is a number", "measure", measure(MLP, energy=0)),
     wrong("no ticks", "measure", measure(MLP, min_ticks=0)),

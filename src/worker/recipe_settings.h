@@ -10,7 +10,8 @@ namespace ampere::worker {
 // cannot train that way.
 void apply_recipe(const Recipe& recipe, const Device& device);
 
-// CPU threads for LibTorch and for a matrix library with a count of its own.
+// CPU threads for LibTorch and for a matrix library with a count of its own. Throws Error{kBadInput}
+// where they are many more than the machine has cores.
 void set_threads(int threads);
 
 // While it lives, operations run in bf16 where that is safe, if the recipe says so.

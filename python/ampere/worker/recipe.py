@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from .fields import bad_input, field, flag, integer, known_fields, one_of
 
 OPTIMIZERS = ("sgd", "momentum", "adam", "captured")
 PRECISIONS = ("default", "fp32", "tf32", "bf16")
+THREADS_PER_CORE = 4  # as in src/worker/recipe_settings.cc
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Recipe:
         """To all that this process computes from now on."""
         if self.precision == "tf32" and device.type != "cuda":
             raise bad_input("recipe: precision tf32 needs a CUDA device; use fp32 or bf16 on a CPU")
+        require_threads(self.threads)
         torch.set_num_threads(self.threads)
         torch.use_deterministic_algorithms(self.deterministic, warn_only=True)
         torch.manual_seed(self.seed)
@@ -38,6 +41,16 @@ class Recipe:
 
     def autocast(self, device: torch.device) -> Any:
         return torch.autocast(device.type, dtype=torch.bfloat16) if self.precision == "bf16" else nullcontext()
+
+
+def require_threads(threads: int) -> None:
+    """Threads wait for each other, and thousands on a few cores do so for minutes."""
+    cores = os.cpu_count() or 1
+    if threads > THREADS_PER_CORE * cores:
+        raise bad_input(
+            f"recipe: {threads} threads are too many for this machine's {cores} cores; "
+            f"{THREADS_PER_CORE * cores} is the most"
+        )
 
 
 def read_recipe(params: dict[str, Any]) -> Recipe:
