@@ -23,6 +23,8 @@ from ._core import (  # what errors are called must be known where they are caug
     version,
 )
 
+from . import wording as _wording  # and what they say
+
 if TYPE_CHECKING:
     from ._core import (
         Device,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # As the program `ampere` ends.
 EXIT_CODES = {"bad_input": 2, "no_meter": 3, "over_budget": 4, "unstable": 5, "not_profiled": 6}
+LINES = 9  # of an error
 
 EPILOG = """FUNCTION is called without arguments. It gives a module; or a module and the inputs that it is called with; or a
 dict with "model" and, as far as they are wanted, "inputs", "loss" and "optimizer", which ampere.estimate() explains.
@@ -104,15 +105,23 @@ def answer(prediction: Prediction, asked: argparse.Namespace) -> str:
     return f"{prediction}\n\n{job_in_words(job, asked.epochs)}" if job else str(prediction)
 
 
-def in_one_line(error: Exception) -> tuple[str, int]:
+def told(error: Exception) -> tuple[str, int]:
     """What to tell of it, and the exit code."""
+    if isinstance(error, _core.Error):  # with the options that this command has as well
+        return shortened(str(error.args[0]) if error.args else error.kind), EXIT_CODES.get(error.kind, 1)
     lines = str(error).strip().splitlines()
     said = lines[0] if lines else type(error).__name__
-    if isinstance(error, _core.Error):
-        return said, EXIT_CODES.get(error.kind, 1)
     if isinstance(error, (BadSubject, ValueError, ImportError)):
         return said, 2
     return f"this model cannot take a step with these inputs: {type(error).__name__}: {said}", 2
+
+
+def shortened(words: str) -> str:
+    """What the library says goes on after its first line: which layers, which ops."""
+    lines = words.strip().splitlines()
+    if len(lines) > LINES:
+        lines[LINES - 1 :] = [f"  and {len(lines) - LINES + 1} more"]
+    return "\n".join(lines)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -126,7 +135,7 @@ def main(words: list[str] | None = None) -> int:
     except Exception as error:
         if asked.debug:
             raise
-        said, code = in_one_line(error)
+        said, code = told(error)
         print(f"ampere: {said}", file=sys.stderr)
         return code
 

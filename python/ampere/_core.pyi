@@ -5,6 +5,8 @@ AMPERE's C++ library. Names, defaults and meaning are those of its headers.
 from collections.abc import Callable, Mapping, Sequence
 import os
 
+
+
 class Error(Exception):
     """What the library raises. `kind` is one word, `exit_code` what a program should end with."""
 
@@ -71,50 +73,49 @@ def version() -> str:
 class Recipe:
     """How a network is trained: what changes the cost of the same layer."""
 
-    def __init__(
-        self,
-        *,
-        optimizer: str = "sgd",
-        precision: str = "default",
-        autotune: bool = False,
-        deterministic: bool = False,
-        threads: int = 1,
-        seed: int = 1,
-    ) -> None: ...
+    def __init__(self, *, optimizer: str = 'sgd', precision: str = 'default', autotune: bool = False, deterministic: bool = False, threads: int = 1, seed: int = 1) -> None: ...
+
     @property
     def optimizer(self) -> str:
-        """ "sgd", "momentum", "adam\" """
+        """"sgd", "momentum", "adam\""""
 
     @optimizer.setter
     def optimizer(self, arg: str, /) -> None: ...
+
     @property
     def precision(self) -> str:
-        """ "default" (as PyTorch comes), "fp32" (strict), "tf32", "bf16\" """
+        """"default" (as PyTorch comes), "fp32" (strict), "tf32", "bf16\""""
 
     @precision.setter
     def precision(self, arg: str, /) -> None: ...
+
     @property
     def autotune(self) -> bool:
         """let the framework time its kernels and keep the fastest"""
 
     @autotune.setter
     def autotune(self, arg: bool, /) -> None: ...
+
     @property
     def deterministic(self) -> bool: ...
+
     @deterministic.setter
     def deterministic(self, arg: bool, /) -> None: ...
+
     @property
     def threads(self) -> int:
         """CPU threads"""
 
     @threads.setter
     def threads(self, arg: int, /) -> None: ...
+
     @property
     def seed(self) -> int:
         """of weights and data; not part of the key"""
 
     @seed.setter
     def seed(self, arg: int, /) -> None: ...
+
     def word(self) -> str:
         """One readable word: "sgd-default-t1"."""
 
@@ -124,16 +125,20 @@ class TrainingSetup:
     """What is trained besides the network: all else that decides its cost."""
 
     def __init__(self, batch: int = 1, recipe: Recipe | None = None) -> None: ...
+
     @property
     def batch(self) -> int:
         """samples per iteration"""
 
     @batch.setter
     def batch(self, arg: int, /) -> None: ...
+
     @property
     def recipe(self) -> Recipe: ...
+
     @recipe.setter
     def recipe(self, arg: Recipe, /) -> None: ...
+
     def __repr__(self) -> str: ...
 
 class Channels:
@@ -143,10 +148,14 @@ class Channels:
 
     @property
     def in_channels(self) -> int: ...
+
     @property
     def out_channels(self) -> int: ...
+
     def __eq__(self, other: object, /) -> bool: ...
+
     def __hash__(self) -> int: ...
+
     def __repr__(self) -> str: ...
 
 class ModelLayer:
@@ -158,14 +167,15 @@ class ModelLayer:
 
     @property
     def role(self) -> str:
-        """ "input", "hidden", "output", "only\" """
+        """"input", "hidden", "output", "only\""""
 
     @property
     def kind(self) -> str:
-        """layers of one kind differ in channels only: "conv3x3p1-relu@28x28b10\" """
+        """layers of one kind differ in channels only: "conv3x3p1-relu@28x28b10\""""
 
     @property
     def channels(self) -> Channels: ...
+
     @property
     def flops(self) -> float:
         """per training iteration: forward, backward and update"""
@@ -181,6 +191,7 @@ class KnownModel:
 
     @property
     def name(self) -> str: ...
+
     @property
     def description(self) -> str: ...
 
@@ -190,16 +201,7 @@ class Model:
     """
 
     @staticmethod
-    def load(
-        model: str | os.PathLike[str],
-        *,
-        inputs: Sequence[str] = [],
-        batch: int = 1,
-        worker: str = "",
-        dims: Mapping[str, int] = {},
-        restore_batchnorm: bool = False,
-        ignore_unsupported: bool = False,
-    ) -> Model:
+    def load(model: str | os.PathLike[str], *, inputs: Sequence[str] = [], batch: int = 1, worker: str = '', dims: Mapping[str, int] = {}, restore_batchnorm: bool = False, ignore_unsupported: bool = False) -> Model:
         """
         A network of the zoo by name ("lenet5", "resnet18:w1=32"), or the path of a network file (.json), an ONNX file (.onnx) or a TorchScript file (.pt, .pth), which a worker runs once.
         """
@@ -216,6 +218,7 @@ class Model:
 
     @property
     def name(self) -> str: ...
+
     @property
     def notes(self) -> list[str]:
         """what a user should know about how it was imported; mostly empty"""
@@ -238,6 +241,7 @@ class Model:
         """A network file's text; from_json() gives the same network back."""
 
     def save(self, path: str | os.PathLike[str]) -> None: ...
+
     def __repr__(self) -> str: ...
 
 def known_models() -> list[KnownModel]:
@@ -248,12 +252,14 @@ class Step:
 
     @property
     def task(self) -> str:
-        """ "profiling split", "training\" """
+        """"profiling split", "training\""""
 
     @property
     def done(self) -> int: ...
+
     @property
     def of(self) -> int: ...
+
     @property
     def seconds_left(self) -> float | None:
         """None: the pace so far tells"""
@@ -270,20 +276,20 @@ class Device:
     """
 
     @staticmethod
-    def open(store: str | os.PathLike[str] = "", worker: str = "", meter: str = "") -> Device:
+    def open(store: str | os.PathLike[str] = '', worker: str = '', meter: str = '') -> Device:
         """
         Starts the worker, which ends with the device; can measure. Empty: $AMPERE_STORE, else profiles.db under the XDG data directory; $AMPERE_WORKER, else ampere-worker; the worker's default meter.
         """
 
     @staticmethod
-    def stored(store: str | os.PathLike[str] = "", id: str = "") -> Device:
+    def stored(store: str | os.PathLike[str] = '', id: str = '') -> Device:
         """
         From a store alone; can estimate, not measure. `id` is that of a device in it, or how it starts; empty: the one used last.
         """
 
     @property
     def name(self) -> str:
-        """ "NVIDIA H200\" """
+        """"NVIDIA H200\""""
 
     @property
     def id(self) -> str:
@@ -291,7 +297,7 @@ class Device:
 
     @property
     def meter(self) -> str:
-        """ "nvml\" """
+        """"nvml\""""
 
     @property
     def fingerprint(self) -> str:
@@ -303,6 +309,7 @@ class Device:
 
     @property
     def can_measure(self) -> bool: ...
+
     @property
     def energy_modelled(self) -> bool | None:
         """
@@ -317,7 +324,9 @@ class Device:
         """Ends the worker. Closing again does nothing."""
 
     def __enter__(self) -> Device: ...
+
     def __exit__(self, *args: object) -> None: ...
+
     def __repr__(self) -> str: ...
 
 class DeviceInfo:
@@ -325,17 +334,20 @@ class DeviceInfo:
 
     @property
     def id(self) -> str: ...
+
     @property
     def name(self) -> str: ...
+
     @property
     def meter(self) -> str: ...
+
     @property
     def last_used(self) -> str:
         """UTC, ISO 8601"""
 
     def __repr__(self) -> str: ...
 
-def stored_devices(store: str | os.PathLike[str] = "") -> list[DeviceInfo]:
+def stored_devices(store: str | os.PathLike[str] = '') -> list[DeviceInfo]:
     """The devices of a store, the one used last first."""
 
 class SurfaceSummary:
@@ -370,10 +382,13 @@ class SurfaceSummary:
 class ProfileSummary:
     @property
     def surfaces(self) -> list[SurfaceSummary]: ...
+
     @property
     def measured(self) -> int: ...
+
     @property
     def reused(self) -> int: ...
+
     @property
     def unstable(self) -> int:
         """points that never met the target error"""
@@ -388,14 +403,17 @@ class ProfileSummary:
 class MethodProfile:
     @property
     def method(self) -> str: ...
+
     @property
     def summary(self) -> ProfileSummary: ...
+
     @property
     def all_seconds(self) -> float:
         """with earlier runs, as the store remembers them"""
 
     @property
     def all_fitting_seconds(self) -> float: ...
+
     @property
     def all_points(self) -> int: ...
 
@@ -408,6 +426,7 @@ class Refinement:
 
     @property
     def reached(self) -> bool: ...
+
     @property
     def measured(self) -> int:
         """layers, in this run"""
@@ -448,26 +467,7 @@ class ProfilingSummary:
     def exact(self) -> ProbeSummary | None:
         """with `exact`"""
 
-def profile(
-    device: Device,
-    model: Model,
-    batch: int = 1,
-    recipe: Recipe | None = None,
-    *,
-    methods: Sequence[str] = ["split"],
-    target: float = 0.0,
-    exact: bool = False,
-    points_1d: int = 0,
-    points_2d: int = 0,
-    energy_points_1d: int = 0,
-    energy_points_2d: int = 0,
-    target_deviation: float = 0.0,
-    guide: str = "time",
-    whole_networks: int = 6,
-    budget_s: float = 0.8,
-    target_error: float = 0.0,
-    on_step: Callable[[Step], object] | None = None,
-) -> ProfilingSummary:
+def profile(device: Device, model: Model, batch: int = 1, recipe: Recipe | None = None, *, methods: Sequence[str] = ['split'], target: float = 0.0, exact: bool = False, points_1d: int = 0, points_2d: int = 0, energy_points_1d: int = 0, energy_points_2d: int = 0, target_deviation: float = 0.0, guide: str = 'time', whole_networks: int = 6, budget_s: float = 0.8, target_error: float = 0.0, on_step: Callable[[Step], object] | None = None) -> ProfilingSummary:
     """
     Measures what is not in the store yet, point by point; each is kept at once, so a run that was stopped goes on where it was. `target` 0.05: until the energy of this network is known to 5%. `exact`: only its own layers, once each. 0 of the others: what suits the device.
     """
@@ -478,30 +478,42 @@ class Interval:
     """
 
     def __init__(self, value: float, low: float, high: float) -> None: ...
+
     @property
     def value(self) -> float: ...
+
     @property
     def low(self) -> float: ...
+
     @property
     def high(self) -> float: ...
+
     def __mul__(self, arg: float, /) -> Interval: ...
+
     def __rmul__(self, arg: float, /) -> Interval: ...
+
     def __float__(self) -> float: ...
+
     def __eq__(self, other: object, /) -> bool: ...
+
     def __hash__(self) -> int: ...
+
     def __repr__(self) -> str: ...
 
 class LayerEstimate:
     @property
     def name(self) -> str: ...
+
     @property
     def role(self) -> str:
-        """ "input", "hidden", "output", "only\" """
+        """"input", "hidden", "output", "only\""""
 
     @property
     def kind(self) -> str: ...
+
     @property
     def channels(self) -> Channels: ...
+
     @property
     def energy_j(self) -> Interval:
         """per iteration"""
@@ -521,6 +533,7 @@ class Estimate:
 
     @property
     def method(self) -> str: ...
+
     @property
     def energy_j(self) -> Interval:
         """per iteration"""
@@ -535,12 +548,14 @@ class Estimate:
 
     @property
     def fixed_time_s(self) -> float: ...
+
     @property
     def device_energy_j(self) -> float:
         """on two clocks: what the device itself does"""
 
     @property
     def device_time_s(self) -> float: ...
+
     @property
     def host_time_s(self) -> float:
         """what the host takes to issue it"""
@@ -551,7 +566,7 @@ class Estimate:
 
     @property
     def regime(self) -> str:
-        """ "cpu", "device-bound", "host-bound\" """
+        """"cpu", "device-bound", "host-bound\""""
 
     @property
     def modelled(self) -> bool:
@@ -567,6 +582,7 @@ class Estimate:
 
     @property
     def layers(self) -> list[LayerEstimate]: ...
+
     @property
     def probed(self) -> ProbeSummary | None:
         """what was measured for it, if that was asked for"""
@@ -578,18 +594,7 @@ def iterations_of(samples: int, batch: int, epochs: int) -> float:
     Iterations of a job: whole batches, the last of an epoch may be smaller.
     """
 
-def estimate(
-    device: Device,
-    model: Model,
-    batch: int = 1,
-    recipe: Recipe | None = None,
-    *,
-    method: str = "split",
-    mode: str = "eager",
-    probe: bool = False,
-    exact: bool = False,
-    on_step: Callable[[Step], object] | None = None,
-) -> Estimate:
+def estimate(device: Device, model: Model, batch: int = 1, recipe: Recipe | None = None, *, method: str = 'split', mode: str = 'eager', probe: bool = False, exact: bool = False, on_step: Callable[[Step], object] | None = None) -> Estimate:
     """
     Energy and time of an iteration. Without `probe` it needs no worker and measures nothing. Raises NotProfiledError that lists every kind of layer that is missing.
     """
@@ -599,6 +604,7 @@ class MeasuredShare:
 
     @property
     def share(self) -> float: ...
+
     @property
     def error(self) -> float:
         """its standard error"""
@@ -616,8 +622,10 @@ class PrunedGroup:
 
     @property
     def channels_before(self) -> int: ...
+
     @property
     def channels(self) -> int: ...
+
     @property
     def kept(self) -> list[int]:
         """which of them, where scores tell"""
@@ -631,8 +639,10 @@ class Pruned:
 
     @property
     def model(self) -> Model: ...
+
     @property
     def groups(self) -> list[PrunedGroup]: ...
+
     @property
     def before(self) -> Estimate | None:
         """None for prune_by_flops()"""
@@ -643,12 +653,16 @@ class Pruned:
 
     @property
     def flops_before(self) -> float: ...
+
     @property
     def flops_after(self) -> float: ...
+
     @property
     def parameters_before(self) -> float: ...
+
     @property
     def parameters_after(self) -> float: ...
+
     @property
     def budget(self) -> float:
         """joules per iteration, or FLOPs"""
@@ -663,6 +677,7 @@ class Pruned:
 
     @property
     def candidates(self) -> int: ...
+
     @property
     def within(self) -> int:
         """of them, kept to the budget"""
@@ -673,6 +688,7 @@ class Pruned:
 
     @property
     def checks(self) -> int: ...
+
     @property
     def seconds(self) -> float:
         """of the search"""
@@ -682,47 +698,12 @@ def read_scores(path: str | os.PathLike[str]) -> dict[str, list[float]]:
     How much channels matter, from a file: {"layers": {"conv1": 2.5, "conv2": [0.1, 0.7]}}.
     """
 
-def prune(
-    device: Device,
-    model: Model,
-    budget: str = "50%",
-    batch: int = 1,
-    recipe: Recipe | None = None,
-    *,
-    job_iterations: float = 0.0,
-    risk: float | None = None,
-    rank: str = "parameters",
-    scores: Mapping[str, Sequence[float]] = {},
-    multiple_of: int = 1,
-    min_channels: int = 1,
-    min_share: float = 0.1,
-    keep: Sequence[str] = [],
-    mode: str = "eager",
-    search: str = "evolve",
-    candidates: int = 200000,
-    seed: int = 1,
-    checks: int = 0,
-    on_check: Callable[[int, float, MeasuredShare], object] | None = None,
-) -> Pruned:
+def prune(device: Device, model: Model, budget: str = '50%', batch: int = 1, recipe: Recipe | None = None, *, job_iterations: float = 0.0, risk: float | None = None, rank: str = 'parameters', scores: Mapping[str, Sequence[float]] = {}, multiple_of: int = 1, min_channels: int = 1, min_share: float = 0.1, keep: Sequence[str] = [], mode: str = 'eager', search: str = 'evolve', candidates: int = 200000, seed: int = 1, checks: int = 0, on_check: Callable[[int, float, MeasuredShare], object] | None = None) -> Pruned:
     """
     Fewer channels, so that training keeps to a budget: "50%", "40J/iter", "2kWh/job" (then with `job_iterations`). With `checks` above 0 the choice is trained beside the original, at most so many times, and on_check(number, estimated share, measured) is called after each. Raises OverBudgetError when nothing fits.
     """
 
-def prune_by_flops(
-    model: Model,
-    budget: str = "50%",
-    batch: int = 1,
-    *,
-    rank: str = "parameters",
-    scores: Mapping[str, Sequence[float]] = {},
-    multiple_of: int = 1,
-    min_channels: int = 1,
-    min_share: float = 0.1,
-    keep: Sequence[str] = [],
-    search: str = "evolve",
-    candidates: int = 200000,
-    seed: int = 1,
-) -> Pruned:
+def prune_by_flops(model: Model, budget: str = '50%', batch: int = 1, *, rank: str = 'parameters', scores: Mapping[str, Sequence[float]] = {}, multiple_of: int = 1, min_channels: int = 1, min_share: float = 0.1, keep: Sequence[str] = [], search: str = 'evolve', candidates: int = 200000, seed: int = 1) -> Pruned:
     """
     The proxy that most people use: the budget is a share of FLOPs. Needs no device.
     """
@@ -731,35 +712,47 @@ class LogNormal:
     """A cost that is known up to a factor."""
 
     def __init__(self, median: float = 0.0, sigma: float = 0.0) -> None: ...
+
     @staticmethod
     def from_interval(value: float, high: float) -> LogNormal: ...
+
     @staticmethod
     def from_mean(mean: float, deviation: float) -> LogNormal: ...
+
     @property
     def median(self) -> float:
         """joules or seconds"""
 
     @median.setter
     def median(self, arg: float, /) -> None: ...
+
     @property
     def sigma(self) -> float:
         """deviation of the logarithm; 0: known exactly"""
 
     @sigma.setter
     def sigma(self, arg: float, /) -> None: ...
+
     def mean(self) -> float: ...
+
     def quantile(self, probability: float) -> float: ...
+
     def probability_below(self, value: float) -> float: ...
+
     def __mul__(self, arg: float, /) -> LogNormal: ...
 
 class JobCost:
     def __init__(self, energy_j: LogNormal = ..., time_s: LogNormal = ...) -> None: ...
+
     @property
     def energy_j(self) -> LogNormal: ...
+
     @energy_j.setter
     def energy_j(self, arg: LogNormal, /) -> None: ...
+
     @property
     def time_s(self) -> LogNormal: ...
+
     @time_s.setter
     def time_s(self, arg: LogNormal, /) -> None: ...
 
@@ -769,8 +762,10 @@ def job_cost(estimate: Estimate, iterations: float) -> JobCost:
 class Admission:
     @property
     def fits(self) -> bool: ...
+
     @property
     def available_j(self) -> float: ...
+
     @property
     def needed_j(self) -> float:
         """stays under it with probability 1 - risk"""
@@ -789,28 +784,36 @@ def admit(energy_j: LogNormal, available_j: float, risk: float) -> Admission:
 class TimeWindow:
     """Seconds from now."""
 
-    def __init__(self, start_s: float = 0.0, end_s: float = float("inf")) -> None: ...
+    def __init__(self, start_s: float = 0.0, end_s: float = float('inf')) -> None: ...
+
     @property
     def start_s(self) -> float: ...
+
     @start_s.setter
     def start_s(self, arg: float, /) -> None: ...
+
     @property
     def end_s(self) -> float: ...
+
     @end_s.setter
     def end_s(self, arg: float, /) -> None: ...
 
 class Battery:
     def __init__(self, capacity_j: float, charge_j: float, reserve_j: float = 0.0) -> None: ...
+
     @property
     def capacity_j(self) -> float: ...
+
     @capacity_j.setter
     def capacity_j(self, arg: float, /) -> None: ...
+
     @property
     def charge_j(self) -> float:
         """now"""
 
     @charge_j.setter
     def charge_j(self, arg: float, /) -> None: ...
+
     @property
     def reserve_j(self) -> float:
         """must never fall below this"""
@@ -820,10 +823,13 @@ class Battery:
 
 class Charger:
     def __init__(self, power_w: float, plugged: Sequence[TimeWindow] = []) -> None: ...
+
     @property
     def power_w(self) -> float: ...
+
     @power_w.setter
     def power_w(self, arg: float, /) -> None: ...
+
     @property
     def plugged(self) -> list[TimeWindow]:
         """in order, apart; empty: never"""
@@ -832,35 +838,34 @@ class Charger:
     def plugged(self, arg: Sequence[TimeWindow], /) -> None: ...
 
 class ScheduleDevice:
-    def __init__(
-        self,
-        name: str,
-        *,
-        battery: Battery | None = None,
-        charger: Charger | None = None,
-        background_w: float = 0.0,
-        available: Sequence[TimeWindow] = ...,
-    ) -> None: ...
+    def __init__(self, name: str, *, battery: Battery | None = None, charger: Charger | None = None, background_w: float = 0.0, available: Sequence[TimeWindow] = ...) -> None: ...
+
     @property
     def name(self) -> str: ...
+
     @name.setter
     def name(self, arg: str, /) -> None: ...
+
     @property
     def battery(self) -> Battery | None:
         """None: it hangs on the mains"""
 
     @battery.setter
     def battery(self, arg: Battery | None, /) -> None: ...
+
     @property
     def charger(self) -> Charger | None: ...
+
     @charger.setter
     def charger(self, arg: Charger | None, /) -> None: ...
+
     @property
     def background_w(self) -> float:
         """drawn all the time by whatever else the device does"""
 
     @background_w.setter
     def background_w(self, arg: float, /) -> None: ...
+
     @property
     def available(self) -> list[TimeWindow]:
         """in order, apart; a job runs within one of them"""
@@ -869,52 +874,53 @@ class ScheduleDevice:
     def available(self, arg: Sequence[TimeWindow], /) -> None: ...
 
 class ScheduleJob:
-    def __init__(
-        self,
-        name: str,
-        *,
-        kind: str = "",
-        value: float = 1.0,
-        earliest_s: float = 0.0,
-        deadline_s: float = float("inf"),
-        depends_on: Sequence[int] = [],
-        costs: Sequence[JobCost | None] = [],
-        why_not: Sequence[str] = [],
-    ) -> None: ...
+    def __init__(self, name: str, *, kind: str = '', value: float = 1.0, earliest_s: float = 0.0, deadline_s: float = float('inf'), depends_on: Sequence[int] = [], costs: Sequence[JobCost | None] = [], why_not: Sequence[str] = []) -> None: ...
+
     @property
     def name(self) -> str: ...
+
     @name.setter
     def name(self, arg: str, /) -> None: ...
+
     @property
     def kind(self) -> str:
         """jobs of one kind err together on a device; empty: a kind of its own"""
 
     @kind.setter
     def kind(self, arg: str, /) -> None: ...
+
     @property
     def value(self) -> float: ...
+
     @value.setter
     def value(self, arg: float, /) -> None: ...
+
     @property
     def earliest_s(self) -> float: ...
+
     @earliest_s.setter
     def earliest_s(self, arg: float, /) -> None: ...
+
     @property
     def deadline_s(self) -> float: ...
+
     @deadline_s.setter
     def deadline_s(self, arg: float, /) -> None: ...
+
     @property
     def depends_on(self) -> list[int]:
         """jobs that must have ended before it starts, by index"""
 
     @depends_on.setter
     def depends_on(self, arg: Sequence[int], /) -> None: ...
+
     @property
     def costs(self) -> list[JobCost | None]:
         """by device; None: cannot run there, or nobody knows"""
 
     @costs.setter
     def costs(self, arg: Sequence[JobCost | None], /) -> None: ...
+
     @property
     def why_not(self) -> list[str]:
         """by device, for absent costs: one clause"""
@@ -928,12 +934,16 @@ class Problem:
     """
 
     def __init__(self, devices: Sequence[ScheduleDevice], jobs: Sequence[ScheduleJob]) -> None: ...
+
     @property
     def devices(self) -> list[ScheduleDevice]: ...
+
     @devices.setter
     def devices(self, arg: Sequence[ScheduleDevice], /) -> None: ...
+
     @property
     def jobs(self) -> list[ScheduleJob]: ...
+
     @jobs.setter
     def jobs(self, arg: Sequence[ScheduleJob], /) -> None: ...
 
@@ -948,6 +958,7 @@ class PlannedJob:
 
     @property
     def start_s(self) -> float: ...
+
     @property
     def end_s(self) -> float:
         """of the time set aside for it"""
@@ -966,9 +977,10 @@ class PlannedJob:
 class Refusal:
     @property
     def job(self) -> int: ...
+
     @property
     def kind(self) -> str:
-        """ "not_profiled", "deadline", "battery", "outbid", "dependency\" """
+        """"not_profiled", "deadline", "battery", "outbid", "dependency\""""
 
     @property
     def device(self) -> int | None:
@@ -988,6 +1000,7 @@ class Refusal:
 class Simulation:
     @property
     def draws(self) -> int: ...
+
     @property
     def battery_failed(self) -> list[float]:
         """by device: share of draws below its reserve"""
@@ -998,7 +1011,9 @@ class Simulation:
 
     @property
     def any_failed(self) -> float: ...
+
     def worst_battery(self) -> float: ...
+
     def worst_late(self) -> float: ...
 
 class Plan:
@@ -1049,13 +1064,12 @@ class ScheduledJobs:
 
     @property
     def plan(self) -> Plan: ...
+
     @property
     def modelled(self) -> bool:
         """some energy is modelled, not measured"""
 
-def schedule(
-    problem: Problem, *, risk: float = 0.05, jointly: bool = False, solver: str = "auto", seed: int = 1
-) -> Plan:
+def schedule(problem: Problem, *, risk: float = 0.05, jointly: bool = False, solver: str = 'auto', seed: int = 1) -> Plan:
     """
     Which job runs where and when. Jobs that do not fit are refused in the plan, with why; that is no error.
     """
@@ -1065,27 +1079,22 @@ def simulate(problem: Problem, plan: Sequence[PlannedJob], draws: int = 4000, se
     Runs a plan many times with energies and times drawn anew, and counts what went wrong.
     """
 
-def schedule_jobs_file(
-    path: str | os.PathLike[str],
-    *,
-    store: str | os.PathLike[str] = "",
-    worker: str = "",
-    risk: float = 0.05,
-    jointly: bool = False,
-    solver: str = "auto",
-    seed: int = 1,
-) -> ScheduledJobs:
+def schedule_jobs_file(path: str | os.PathLike[str], *, store: str | os.PathLike[str] = '', worker: str = '', risk: float = 0.05, jointly: bool = False, solver: str = 'auto', seed: int = 1) -> ScheduledJobs:
     """What a jobs file asks for."""
 
 class PageSummary:
     @property
     def bytes(self) -> int: ...
+
     @property
     def estimates(self) -> int: ...
+
     @property
     def surfaces(self) -> int: ...
+
     @property
     def evaluations(self) -> int: ...
+
     @property
     def figures(self) -> int:
         """written"""
@@ -1094,20 +1103,7 @@ class PageSummary:
     def ignored(self) -> list[str]:
         """files of the results' folders that are no results"""
 
-def report(
-    path: str | os.PathLike[str],
-    device: Device | None = None,
-    *,
-    title: str = "AMPERE report",
-    models: Sequence[Model] = [],
-    batch: int = 1,
-    recipe: Recipe | None = None,
-    method: str = "split",
-    results: Sequence[str | os.PathLike[str]] = [],
-    figures: str | os.PathLike[str] = "",
-    figure_width: int = 900,
-    on_step: Callable[[Step], object] | None = None,
-) -> PageSummary:
+def report(path: str | os.PathLike[str], device: Device | None = None, *, title: str = 'AMPERE report', models: Sequence[Model] = [], batch: int = 1, recipe: Recipe | None = None, method: str = 'split', results: Sequence[str | os.PathLike[str]] = [], figures: str | os.PathLike[str] = '', figure_width: int = 900, on_step: Callable[[Step], object] | None = None) -> PageSummary:
     """
     Writes one HTML page of a device and of results, or of results alone. `models`: networks to estimate. `results`: files, or folders of files, that the program's verbs wrote with --json. `figures`: folder for every figure as SVG, with its numbers as CSV.
     """
@@ -1121,7 +1117,7 @@ class MeterDescription:
 
     @property
     def scope(self) -> str:
-        """ "gpu", "package", "module", "board", "battery", "process\" """
+        """"gpu", "package", "module", "board", "battery", "process\""""
 
     @property
     def modelled(self) -> bool:
@@ -1129,6 +1125,7 @@ class MeterDescription:
 
     @property
     def description(self) -> str: ...
+
     @property
     def available(self) -> bool:
         """can be used here"""
@@ -1143,6 +1140,7 @@ class Reading:
     """Two readings tell what was used between them."""
 
     def __init__(self, energy_j: float, at_s: float) -> None: ...
+
     @property
     def energy_j(self) -> float:
         """since some arbitrary moment"""
@@ -1179,20 +1177,25 @@ class MeterBehaviour:
 class Meter:
     """An energy meter of this machine. Threads take turns."""
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, name: str = '') -> None:
         """
         By its name ("nvml:0,1", "nvml+rapl", "exec:COMMAND"); empty: $AMPERE_METER, else the first that is available. Raises BadInputError for a name nobody knows, NoMeterError where it cannot be used.
         """
 
     @property
     def description(self) -> MeterDescription: ...
+
     @property
     def name(self) -> str: ...
+
     @property
     def scope(self) -> str: ...
+
     @property
     def modelled(self) -> bool: ...
+
     def read(self) -> Reading: ...
+
     def read_at_tick(self) -> Reading:
         """
         The next moment at which the counter changes, and its value there; without a tick, read() at once.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from .prediction import Prediction
 from .recipes import optimizer_words, precision_words, threads_of
+from .wording import in_python
 
 if TYPE_CHECKING:
     import torch
@@ -75,7 +76,7 @@ def estimate(
         captured.step.batch * accumulate,
         by_mode(mode),
         captured.step.module_types,
-        [*captured.notes(), *there.notes],
+        [*captured.notes(), *map(in_python, there.notes)],
         by_mode,
     )
 
@@ -85,9 +86,19 @@ def captured_estimate(
 ) -> _core.Estimate:
     """Measures the parts that the store does not know, where the device is at hand."""
     network = _core.Model.from_json(json.dumps(captured.network))
-    return _core.estimate(
-        there, network, captured.step.batch, captured.recipe(), mode=mode, exact=there.can_measure, on_step=on_step
-    )
+    try:
+        return _core.estimate(
+            there, network, captured.step.batch, captured.recipe(), mode=mode, exact=there.can_measure, on_step=on_step
+        )
+    except _core.NotProfiledError as e:
+        if there.can_measure:
+            raise
+        kinds = [line for line in str(e).splitlines() if line.startswith("  ")]
+        raise _core.NotProfiledError(
+            f"{len(kinds) or 'some'} kinds of parts of this step were not measured on {there.name} yet, of which only "
+            f"{there.store} is here; estimate it once where the device is, and take the store from there:\n"
+            + "\n".join(kinds)
+        ) from e
 
 
 class Captured:
@@ -192,7 +203,10 @@ def open_device(device: str, store: str = "", worker: str = "", meter: str = "")
     key = (device, store, worker, meter)
     if key not in _open:
         if device == "cuda" and not torch.cuda.is_available() and not worker:
-            known = _core.Device.stored(store)
+            try:
+                known = _core.Device.stored(store)
+            except (_core.NotProfiledError, _core.BadInputError) as e:
+                raise type(e)(f"no CUDA device is here, and {e}") from e
             if device_type(known) != "cuda":
                 raise _core.NotProfiledError(
                     f"no CUDA device is here, and the one that {known.store} knows is a CPU ({known.name}); estimate on the "
@@ -200,6 +214,8 @@ def open_device(device: str, store: str = "", worker: str = "", meter: str = "")
                 )
             _open[key] = known
         else:
+            if meter and not worker:
+                _core.Meter(meter)  # one that cannot be used is refused before a store knows a device by it
             command = worker or f"AMPERE_DEVICE={shlex.quote(device)} {shlex.quote(sys.executable)} -m ampere.worker"
             _open[key] = _core.Device.open(store, command, meter)
     return _open[key]

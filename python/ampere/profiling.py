@@ -10,6 +10,7 @@ from .estimating import captured_estimate, captured_network, device_type, open_d
 from .profiled import Profile, known_of
 from .recipes import recipe_of_ops
 from .translating import translated
+from .wording import in_python
 
 if TYPE_CHECKING:
     import torch
@@ -92,7 +93,7 @@ def profile_of(
     where = device_type(device)
     there = device if isinstance(device, _core.Device) else open_device(where, store, worker, meter)
     done = Profile(there.name, there.id, there.meter, there.energy_modelled, there.store)
-    done.notes += there.notes
+    done.notes += map(in_python, there.notes)
     if model is None:
         if inputs is not None or library:
             raise TypeError(

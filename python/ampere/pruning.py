@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -12,6 +11,7 @@ from .estimating import device_type, open_device, require_torch
 from .pruned import Pruning
 from .recipes import optimizer_words, precision_words, recipe_of_ops
 from .translating import Translated, channels_by_module, translated
+from .wording import in_python
 
 if TYPE_CHECKING:
     import torch
@@ -78,7 +78,7 @@ def prune(model: Any, inputs: Any = None, budget: str = "50%", *args: Any, **opt
         return _core.prune(model, inputs, budget, *args, **options)
     if args:
         raise TypeError("prune() takes the model, its inputs and a budget; all else goes by name: device=, optimizer=")
-    return in_words_of_python(lambda: prune_model(model, inputs, budget, **options))
+    return with_advice(lambda: prune_model(model, inputs, budget, **options))
 
 
 def prune_model(
@@ -128,14 +128,14 @@ def prune_model(
         options["job_iterations"] = _core.iterations_of(samples, there.batch, epochs)
     found = _core.prune(on, there.network, budget, there.batch, recipe, mode=mode, **options)
     words = ", ".join([precision_words(precision, where), optimizer_words(optimizer)])
-    return result(there, budget, found, f"{on.name} ({on.meter})", words, [*notes, *on.notes])
+    return result(there, budget, found, f"{on.name} ({on.meter})", words, [*notes, *map(in_python, on.notes)])
 
 
 def network_of(model: Any, inputs: Any, batch: int | None, batch_axis: int, ignore_unsupported: bool) -> Translated:
     if isinstance(model, _core.Model):
         if inputs is not None:
             raise TypeError("an ampere.Model has no inputs; say batch=")
-        return Translated(model, 1 if batch is None else batch, {}, {}, list(model.notes))
+        return Translated(model, 1 if batch is None else batch, {}, {}, [in_python(note) for note in model.notes])
     torch = require_torch()
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"prune() takes an nn.Module or an ampere.Model, not {type(model).__name__}")
@@ -191,14 +191,10 @@ def result(
     return Pruning(there.network.name, device, words, there.batch, budget, found, modules, tied, kept, [*told, *notes])
 
 
-def in_words_of_python(work: Callable[[], Pruning]) -> Pruning:
-    """Errors of the library speak of options of the command line."""
+def with_advice(work: Callable[[], Pruning]) -> Pruning:
     try:
         return work()
-    except (_core.OverBudgetError, _core.NotProfiledError, _core.BadInputError) as e:
-        words = re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda found: found[1].replace("-", "_"), str(e))
-        if isinstance(e, _core.NotProfiledError):
-            words += "\nfrom Python: ampere.profile(device, model, inputs), where the device is"
-        if words == str(e):
-            raise
-        raise type(e)(words) from e
+    except _core.NotProfiledError as e:
+        raise _core.NotProfiledError(
+            f"{e}\nfrom Python: ampere.profile(device, model, inputs), where the device is"
+        ) from e

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core
+from .wording import in_python
 
 # What a node's own width is called, and with what a module tells the widths that it reads and puts out.
 WIDTH = {
@@ -77,12 +78,13 @@ def translated(model: Any, inputs: Any, batch_axis: int = 0, ignore_unsupported:
     except CaptureError as e:
         raise _core.BadInputError(f"{e}. {INSTEAD}") from e
     except _core.BadInputError as e:
-        words = str(e).replace("--ignore-unsupported goes", "ignore_unsupported=True goes")
-        raise _core.BadInputError(f"{words}\n{INSTEAD}") from e
+        raise _core.BadInputError(f"{e}\n{INSTEAD}") from e
     modules = dict(model.named_modules())
     graph = Graph(network)
     fixed = fixed_nodes(told, graph, modules)
-    return Translated(network, batch_of(inputs, batch_axis), modules, fixed, list(network.notes))
+    return Translated(
+        network, batch_of(inputs, batch_axis), modules, fixed, [in_python(note) for note in network.notes]
+    )
 
 
 INSTEAD = "ampere.estimate() needs no channels and takes more models than can be pruned"

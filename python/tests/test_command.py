@@ -90,6 +90,25 @@ def test_bad_input_is_told_in_one_line(subject, says, train, tmp_path, capsys):
     assert says in said.err and said.err.count("\n") == 1 and said.err.startswith("ampere: ") and not said.out
 
 
+def test_what_was_not_measured_is_told(train, tmp_path, capsys, store, monkeypatch):
+    """All that helps: what to do, and which kinds."""
+    from ampere import Device, estimating
+
+    monkeypatch.setattr(estimating, "open_device", lambda *asked: Device.stored(store))
+    assert asked(f"{train}:with_inputs", tmp_path=tmp_path) == 6
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("ampere: 3 kinds of parts") and "where the device is" in said[0] and str(store) in said[0]
+    assert len(said) == 4 and "Linear@3x4" in said[1]
+
+
+def test_long_errors_are_cut():
+    from ampere.__main__ import LINES, shortened
+
+    assert shortened("all of it") == "all of it"
+    words = "missing:\n" + "\n".join(f"  kind {i}" for i in range(20))
+    assert len(shortened(words).splitlines()) == LINES and shortened(words).endswith("  kind 6\n  and 13 more")
+
+
 def test_wrong_usage_ends_with_2(train, capsys):
     for words in (["--batch", "0"], ["--input", "3xy"], ["--epochs", "some"]):
         with pytest.raises(SystemExit) as ended:

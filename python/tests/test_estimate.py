@@ -67,6 +67,19 @@ def test_mistakes_are_told():
         ampere.estimate(MODEL, torch.ones(4, 3, 8, 8), optimizer="lion", device="cpu")
 
 
+def test_a_meter_that_cannot_be_used_leaves_nothing_in_the_store(tmp_path):
+    store = tmp_path / "profiles.db"
+    with pytest.raises(ampere.BadInputError, match="no meter is called 'nonsense'"):
+        ampere.estimate(MODEL, torch.ones(4, 3, 8, 8), device="cpu", store=str(store), meter="nonsense")
+    assert not store.exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="without a GPU")
+def test_without_the_gpu_and_without_a_store(tmp_path):
+    with pytest.raises(ampere.BadInputError, match="no CUDA device is here, and .*no such store"):
+        ampere.estimate(MODEL, torch.ones(4, 3, 8, 8), device="cuda", store=str(tmp_path / "none.db"))
+
+
 def test_only_accelerators_have_tf32(found):
     e, _ = found
     assert e.recipe == "float32, adamw" and "TF32" not in str(e)

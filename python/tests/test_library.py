@@ -92,6 +92,30 @@ def test_errors_have_classes(store, tmp_path):
         ampere.Meter("thumb")
 
 
+@pytest.mark.parametrize(
+    "thrown, said",
+    [
+        ("a CPU has nothing to replay; leave --mode away", "a CPU has nothing to replay; leave mode= away"),
+        ("--probe goes with --method split only", 'probe=True goes with method="split" only'),
+        ("(--min-channels, --multiple-of)", "(min_channels=, multiple_of=)"),
+        ("does --input fit? say --input int:128", 'does inputs= fit? say inputs=["int:128"]'),
+        ("give them with --dim NAME=SIZE", 'give them with dims={"NAME": SIZE}'),
+        ("update ampere or name another with --store", "update ampere or name another with store="),
+        ("/tmp/a --b/a--store/x.db: a folder", "/tmp/a --b/a--store/x.db: a folder"),
+        ("run: ampere store remove --point 5 --store x.db", "run: ampere store remove --point 5 --store x.db"),
+        ("start it with --gpus all", "start it with --gpus all"),
+    ],
+)
+def test_errors_speak_of_arguments(thrown, said):
+    for kind in (ampere.BadInputError, ampere.FailedError):
+        assert str(kind(thrown)) == said and kind(thrown).args == (thrown,)
+
+
+def test_what_the_library_throws_speaks_of_arguments(profiled):
+    with pytest.raises(ampere.BadInputError, match="leave mode= away"):
+        ampere.estimate(profiled, ampere.Model.load("lenet5"), 8, mode="replay")
+
+
 def test_devices(store):
     (info,) = ampere.stored_devices(store)
     device = ampere.Device.stored(store, info.id[:6])

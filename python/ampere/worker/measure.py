@@ -77,7 +77,7 @@ def measure(params: dict[str, Any], device: torch.device, open_meter: Any) -> di
     except torch.OutOfMemoryError as e:
         raise RequestError("out_of_memory", str(e)) from e
     except StandsStill as e:
-        raise RequestError("no_meter", str(e)) from e
+        raise RequestError("no_meter", e.args[0]) from e
     finally:
         forget_compiled()
         if device.type == "cuda":

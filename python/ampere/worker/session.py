@@ -39,9 +39,9 @@ class Session:
             try:
                 self.meters[name] = _core.Meter(name or self.default_meter())
             except _core.NoMeterError as e:
-                raise RequestError("no_meter", str(e)) from e
+                raise RequestError("no_meter", e.args[0]) from e
             except _core.Error as e:
-                raise bad_input(str(e)) from e
+                raise bad_input(e.args[0]) from e  # as the library put it, for whoever asks
         return self.meters[name]
 
     def default_meter(self) -> str:
