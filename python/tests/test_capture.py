@@ -119,14 +119,21 @@ def test_kinds_that_always_come_together_are_joined():
     ],
 )
 def test_parts_run_from_their_description_alone(training):
-    network = network_of(capture_fake(training, CPU, "any"))
-    for node in network["nodes"]:
+    run_parts(capture_fake(training, CPU, "any"))
+
+
+def run_parts(step):
+    """Returns the tensors that they read."""
+    found = []
+    for node in network_of(step)["nodes"]:
         if node["op"] == "calls" and node["name"] != "(host)":
             part = Part(json.loads(node["calls"]), CPU)
             shared = {}
             copies = [part.make(shared) for _ in range(3)]
             part.run(copies)
             part.run(copies)
+            found += [(info, copies[0].forward[n]) for n, info in enumerate(part.tensors) if "from" in info]
+    return found
 
 
 def test_a_step_that_looks_at_values_is_run_on_the_cpu():
@@ -235,3 +242,113 @@ def test_a_value_that_is_looked_at_after_the_backward_pass_is_a_real_one():
     found = capture(trained(torch.optim.SGD, step), "cpu")
     assert found.how == "cpu" and seen[-1] > 0
     assert any(call.phase == "update" for call in found.calls)
+
+
+class Chooses(nn.Module):
+    """Some of its rows, by the values of what it is given."""
+
+    def __init__(self, choose):
+        super().__init__()
+        self.first, self.second, self.choose = nn.Linear(4, 4), nn.Linear(4, 2), choose
+
+    def forward(self, x):
+        return self.second(self.choose(self.first(x), x[..., 0] > 0))
+
+
+def written(y, mask):
+    y = y.clone()
+    y[mask] = y[mask] * 2
+    return y
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda y, mask: y[mask],
+        lambda y, mask: y[torch.nonzero(mask).squeeze(1)],
+        lambda y, mask: y.index_select(0, torch.where(mask)[0]),
+        lambda y, mask: torch.masked_select(y, mask.unsqueeze(1)).view(-1, 4),
+        lambda y, mask: torch.repeat_interleave(y, mask.long(), dim=0),
+        written,
+    ],
+    ids=["mask", "nonzero", "where", "masked_select", "repeat_interleave", "written"],
+)
+def test_sizes_that_depend_on_values_are_those_of_a_real_step(choose):
+    x = torch.randn(64, 4)
+    x[:, 0] = -1
+    x[:5, 0] = 1
+    step = capture(Training(Chooses(choose), x, optimizer="adamw"), "cuda")
+    assert step.how == "cpu" and any("depend on values" in note for note in step.notes)
+    assert any(5 in t.sizes for t in step.tensors)
+    run_parts(step)
+    with pytest.raises(ValueError, match="give inputs with values"):
+        capture(Training(Chooses(choose), x.to("meta")), "cuda")
+
+
+def test_what_is_the_same_for_all_that_a_mask_chooses_needs_no_values():
+    def zeroed(y, mask):
+        y = y.clone()
+        y[mask] = 0
+        return y
+
+    step = capture(Training(Chooses(zeroed), torch.randn(8, 4)), "cuda")
+    assert step.how == "fake"
+    run_parts(step)
+
+
+def test_optimizers_that_call_the_model_want_a_loop():
+    with pytest.raises(ValueError, match="LBFGS calls the model itself.*give step="):
+        capture(trained(torch.optim.LBFGS), "cpu")
+
+    def step(model, optimizer):
+        def closure():
+            optimizer.zero_grad()
+            loss = (model(torch.ones(2, 8)) - 1).square().mean()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+    found = capture(trained(lambda p: torch.optim.LBFGS(p, max_iter=2), step), "cpu")
+    assert found.how == "cpu" and ops(found, "forward").count("aten::addmm") == 2
+    assert {"aten::mm"} <= set(ops(found, "backward")) and ops(found, "update")
+    run_parts(found)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU to ask")
+def test_models_that_ask_which_gpu_there_is():
+    class Capability(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) * torch.cuda.get_device_capability(x.device)[0]
+
+    class Properties(nn.Linear):
+        def forward(self, x):
+            if x.device.type == "cuda":
+                torch.cuda.get_device_properties(x.device)
+            return super().forward(x)
+
+    step = capture(Training(Capability(4, 4), torch.ones(2, 4)), "cuda")
+    assert step.how == "fake" and "8.0" in step.notes[0] and len(step.notes) == 1
+    assert capture(Training(Properties(4, 4), torch.ones(2, 4)), "cuda").how == "cpu"
+
+
+@pytest.mark.skipif(not hasattr(torch.nn.functional, "grouped_mm"), reason="PyTorch 2.10 or newer")
+def test_experts_have_their_share_of_rows_each():
+    class Experts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.route, self.experts = nn.Linear(16, 4), nn.Parameter(torch.randn(4, 16, 16))
+
+        def forward(self, x):
+            chosen, order = torch.sort(self.route(x).argmax(1))
+            ends = torch.histc(chosen.float(), bins=4, min=0, max=3).cumsum(0, dtype=torch.int32)
+            y = torch.nn.functional.grouped_mm(x[order], self.experts, offs=ends)
+            back = torch.empty_like(order)
+            back[order] = torch.arange(len(order), device=x.device)
+            return y[back]
+
+    for device in ("cuda", "cpu"):
+        step = capture(Training(Experts(), torch.randn(32, 16)), device)
+        assert step.how == "fake"
+    made = {info["after"]: tensor.tolist() for info, tensor in run_parts(step) if "after" in info}
+    assert made["cumsum"] == [8, 16, 24, 32] and sorted(made["sort"]) == list(range(32))

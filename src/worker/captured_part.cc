@@ -68,7 +68,12 @@ torch::Tensor make_tensor(const Info& info, c10::Device place) {
   if (info.type == c10::kBool) {
     memory.bernoulli_(0.9);
   } else if (!c10::isFloatingType(info.type)) {
-    if (info.high > info.low)
+    if (info.after == "cumsum")  // of as much for each
+      memory.copy_((torch::arange(1, count + 1) * info.high)
+                       .div(std::max<std::int64_t>(1, count), /*rounding_mode=*/"floor"));
+    else if (info.after == "sort")  // each place once
+      memory.copy_(torch::randperm(count));
+    else if (info.high > info.low)
       memory.random_(info.low, info.high + 1);
     else
       memory.fill_(info.low);

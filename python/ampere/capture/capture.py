@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from typing import Any
@@ -118,6 +119,7 @@ def capture(training: Training, device: str | torch.device = "cuda", name: str =
 
 
 def capture_plain(training: Training, target: torch.device, name: str) -> Step:
+    why: Exception
     try:
         return capture_fake(training, target, name)
     except (
@@ -127,10 +129,26 @@ def capture_plain(training: Training, target: torch.device, name: str) -> Step:
         UnsupportedFakeTensorException,
         NotImplementedError,
         GuardOnData,
-    ) as why:
-        step = capture_real(training, name)
-        step.notes.append(f"captured from one real step on the CPU, because fake tensors do not do: {first_line(why)}")
-        return step
+    ) as e:
+        why = e
+    except (RuntimeError, AssertionError) as e:
+        if target.type != "cuda" or torch.cuda.is_available() or not WANTS_A_GPU.search(str(e)):
+            raise
+        why = e
+    if any(t.is_meta for t in tree_flatten((training.args, training.kwargs))[0] if isinstance(t, torch.Tensor)):
+        raise CaptureError(
+            f"the step depends on values ({first_line(why)}), and inputs on the meta device have none; "
+            "give inputs with values as they will be"
+        ) from why
+    step = capture_real(training, name)
+    step.notes.append(f"captured from one real step on the CPU, because fake tensors do not do: {first_line(why)}")
+    if isinstance(why, DynamicOutputShapeException):
+        step.notes.append("some of its sizes depend on values; they are those that came of these inputs and weights")
+    return step
+
+
+# What PyTorch says where something asks for the GPU itself, with and without CUDA in the build.
+WANTS_A_GPU = re.compile("NVIDIA driver|CUDA enabled|CUDA-capable|No CUDA GPUs")
 
 
 try:
@@ -147,7 +165,7 @@ def capture_fake(training: Training, device: torch.device, name: str) -> Step:
     with ExitStack() as stack:
         enter = stack.enter_context
         enter(without_log())
-        enter(as_if_there_were(device))
+        enter(as_if_there_were(device, step.notes))
         enter(fakes.instead_of(training.model))
         enter(fakes.mode)
         introduce_model(recorder, training.model)
@@ -207,7 +225,7 @@ def run_step(
             backward,
         ):
             with recorder.pause():
-                make_optimizer_state(optimizer, recorder)
+                make_optimizer_state(optimizer, recorder, training)
             training.step(optimizer, scaler, device, move)
         if not recorder.step.calls:
             raise CaptureError("the step makes no calls: there is nothing to train")
@@ -216,12 +234,21 @@ def run_step(
             module.training = state
 
 
-def make_optimizer_state(optimizer: torch.optim.Optimizer, recorder: Recorder) -> None:
+def make_optimizer_state(optimizer: torch.optim.Optimizer, recorder: Recorder, training: Training) -> None:
     """Moments are made in the first step: that is not what the others cost."""
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for p in parameters:
         p.grad = torch.zeros_like(p)
-    optimizer.step()
+    try:
+        optimizer.step()
+    except Exception as e:
+        if "closure" not in str(e):
+            raise
+        if training.run is None:
+            raise CaptureError(
+                f"{type(optimizer).__name__} calls the model itself, through a closure; give step=, a function "
+                "(model, optimizer) that makes one step as your loop does, with optimizer.step(closure)"
+            ) from e
     for p in parameters:
         p.grad = None
     recorder.phase = "forward"

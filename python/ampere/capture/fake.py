@@ -78,8 +78,11 @@ def without_log() -> Iterator[None]:
         log.disabled = before
 
 
+CAPABILITY = (8, 0)  # the oldest that has all that models ask for by it
+
+
 @contextmanager
-def as_if_there_were(device: torch.device) -> Iterator[None]:
+def as_if_there_were(device: torch.device, notes: list[str]) -> Iterator[None]:
     """Optimizers take their slow way where they see a fake, and autocast switches itself off without an accelerator."""
     with ExitStack() as stack:
         patch = lambda where, name, value: stack.enter_context(mock.patch.object(where, name, value))  # noqa: E731
@@ -91,4 +94,11 @@ def as_if_there_were(device: torch.device) -> Iterator[None]:
         patch(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
         patch(torch.cuda, "is_bf16_supported", lambda *args, **kwargs: True)
         patch(torch.cuda, "is_current_stream_capturing", lambda: False)
+
+        def capability(*args: Any, **kwargs: Any) -> tuple[int, int]:
+            said = "the model asks which GPU there is; without one here it was told compute capability 8.0"
+            notes.extend([said] if said not in notes else [])
+            return CAPABILITY
+
+        patch(torch.cuda, "get_device_capability", capability)
         yield

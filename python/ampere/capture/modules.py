@@ -26,6 +26,7 @@ def following(recorder: Recorder, model: torch.nn.Module, compiled: frozenset[st
         recorder.compiling += names.get(id(module)) in compiled
         if current_node() is None and recorder.node is None:  # else it is computed again for the backward pass
             recorder.after_backward = False
+            recorder.phase = "forward"  # also where an optimizer calls the model, through a closure
 
     def leave(module: torch.nn.Module, inputs: Any, output: Any) -> None:
         if len(recorder.module_stack) > 1:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .arguments import renumbered, tensors_in
-from .step import Call, Step
+from .step import GROUPED, Call, Step
 
 # Ops that only look at a tensor differently, or change its type: what they make of a weight is still that weight.
 STILL_A_WEIGHT = {
@@ -54,8 +54,20 @@ FUNCTIONS = {
 }
 KEEPS_VALUES = VIEWS | {"aten::_to_copy", "aten::max_pool2d_with_indices", "aten::native_dropout", "aten::clone"}
 ATTENTION = "aten::scaled_dot_product_attention"
+# How large their results are depends on values, which a worker does not have: it makes the call, and goes on with
+# tensors of the sizes that came out when the step was captured.
+SIZED_BY_VALUES = {
+    "aten::nonzero",
+    "aten::masked_select",
+    "aten::_unique2",
+    "aten::unique_dim",
+    "aten::unique_consecutive",
+    "aten::bincount",
+    "aten::repeat_interleave",
+}
 # torch.compile leaves recurrent layers to the framework, and stops where a value is looked at.
 NEVER_COMPILED = {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu", "aten::_local_scalar_dense"}
+NEVER_COMPILED |= SIZED_BY_VALUES
 # More would take longer to measure than a user waits.
 MOST_KINDS = 56
 # Nodes that are no parts of the step.
@@ -275,6 +287,7 @@ def body_of(
         index: sum(step.calls[i].phase == "forward" for i in part.calls[:at]) for at, index in enumerate(part.calls)
     }
     gradients = {n for call in step.calls if call.phase == "backward" for n in call.outputs if n is not None}
+    ends = {call.args[2]["t"] for call in step.calls if call.op == GROUPED and len(call.args) > 2 and call.args[2]}
     forwards = {n for call in step.calls if call.phase == "forward" for n in call.outputs if n is not None}
 
     def function_before(number: int) -> str:
@@ -300,6 +313,10 @@ def body_of(
             elif entry["from"] == "activation" and (function := function_before(number)):
                 entry["after"] = function
             if info.dtype.startswith(("int", "uint")):
+                if number in ends:
+                    entry["after"] = "cumsum"  # of the rows in each group
+                elif writers.get(number, ("",))[0] == "aten::sort" and info.sizes == (info.below,):
+                    entry["after"] = "sort"  # where everything was: each place once
                 low, high = info.values or (0, (info.below or 2) - 1)
                 entry["values"] = [max(0, low), min(high, info.below - 1)] if info.below else [low, high]
         elif phases_of_memory.get(info.storage, "forward") != "forward":
@@ -310,16 +327,17 @@ def body_of(
         call = step.calls[index]
         for number in tensors_in([call.args, call.kwargs]):
             meet(number, call.phase)
+        sized = call.op in SIZED_BY_VALUES
         for number in call.outputs:
             if number is not None:
-                if number not in numbers:
+                if number not in numbers and not sized:
                     made.add(number)
                 meet(number, call.phase)
         entry = {
             "op": call.op,
             "overload": call.overload,
             "args": renumbered(call.args, numbers),
-            "out": [None if n is None else numbers[n] for n in call.outputs],
+            "out": [None if n is None or sized else numbers[n] for n in call.outputs],
         }
         if call.kwargs:
             entry["kwargs"] = renumbered(call.kwargs, numbers)

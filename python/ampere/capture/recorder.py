@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import DynamicOutputShapeException
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils.flop_counter import flop_registry
 from torch.utils._pytree import tree_flatten, tree_map_only
 
 from .arguments import encode, tensors_in
-from .step import Call, Step, TensorInfo
+from .step import GROUPED, Call, Step, TensorInfo
 
 aten = torch.ops.aten
 
@@ -42,6 +43,15 @@ PASSES = {
     "aten::permute",
     "aten::alias",
     "aten::contiguous",
+    "aten::unbind",
+}
+# Rows are chosen or written by whole numbers, or by masks.
+INDEXING = {
+    aten.index.Tensor,
+    aten._unsafe_index.Tensor,
+    aten.index_put.default,
+    aten.index_put_.default,
+    aten._index_put_impl_.default,
 }
 
 # A tensor that the step itself makes of numbers, on the device that it names.
@@ -131,9 +141,12 @@ class Recorder(TorchDispatchMode):
             return torch.tensor(0.5)  # whether to drop a layer, as some decide by a number drawn on the host
         if self.paused or func.namespace != "aten":
             return self.not_recorded(func, args, kwargs)
+        if (unmasked := self.without_masks(func, args, kwargs)) is not None:
+            return unmasked
         encoded = [encode(arg, self.number) for arg in args]
         named = {key: encode(value, self.number) for key, value in kwargs.items()}
-        result = func(*args, **kwargs)
+        by_us = self.adopt is not None and func._schema.name == GROUPED
+        result = grouped_result(*args, **kwargs) if by_us else func(*args, **kwargs)
         self.add(
             func._schema.name, func._overloadname, encoded, named, result, flops=flops_of(func, args, kwargs, result)
         )
@@ -143,6 +156,20 @@ class Recorder(TorchDispatchMode):
         if not self.paused and func.namespace not in ("prim", "profiler", "torch", "inductor"):
             self.step.notes.append(f"{func} is no aten op and was left out")
         return func(*args, **kwargs)
+
+    def without_masks(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """How many rows a mask chooses depends on its values, which a worker does not have. So it is recorded as what the
+        framework makes of it: the places of its ones, and rows chosen by those. None: nothing hangs on how many."""
+        if func in INDEXING and any(map(is_mask, args[1])) and hangs_on_count(args):
+            if self.adopt is not None:
+                raise DynamicOutputShapeException(func)
+            with self:
+                return func(args[0], whole_numbers(args[1]), *args[2:], **kwargs)
+        if func is aten.masked_scatter.default and self.adopt is None and args[2].numel() < args[0].numel():
+            with self:  # the gradient of masked_select
+                places = whole_numbers([args[1].expand(args[0].shape)])
+                return aten.index_put(args[0], places, args[2].reshape(-1)[: len(places[0])])
+        return None
 
     def scalar_of(self, tensor: torch.Tensor) -> float | int | None:
         """The value that a fake tensor would have; None: it has one of its own."""
@@ -215,10 +242,11 @@ class Recorder(TorchDispatchMode):
     def follow_whole_numbers(self, call: Call) -> None:
         """Where rows are chosen by whole numbers, remembers how many rows there are."""
         tensors = self.step.tensors
-        if call.op in PASSES and call.args and isinstance(call.args[0], dict) and call.outputs[0] is not None:
-            source, out = call.args[0]["t"], call.outputs[0]
-            if source != out and tensors[out].dtype.startswith("int"):
-                self.sources[out] = source
+        if call.op in PASSES and call.args and isinstance(call.args[0], dict):
+            source = call.args[0]["t"]
+            for out in call.outputs:
+                if out is not None and source != out and tensors[out].dtype.startswith("int"):
+                    self.sources[out] = source
         if call.op in CHOOSES:
             table, axis, chosen = CHOOSES[call.op]
             rows = call.args[table] if axis is None else tensors[call.args[table]["t"]].sizes[axis]
@@ -226,6 +254,10 @@ class Recorder(TorchDispatchMode):
         elif call.op in ("aten::gather", "aten::index_select", "aten::scatter", "aten::scatter_add", "aten::index_add"):
             sizes = tensors[call.args[0]["t"]].sizes
             self.limit(call.args[2]["t"], sizes[call.args[1]] if sizes else 1)
+        elif call.op == GROUPED and len(call.args) > 2 and call.args[2] is not None:  # where groups end, in rows
+            first, second = (tensors[call.args[i]["t"]].sizes for i in (0, 1))
+            rows = second[-1] if len(first) == 3 else first[0] if len(second) == 3 else first[1]
+            self.limit(call.args[2]["t"], rows + 1)
         elif call.op in (
             "aten::index",
             "aten::index_put",
@@ -252,6 +284,38 @@ class Recorder(TorchDispatchMode):
             yield
         finally:
             self.paused -= 1
+
+
+def is_mask(index: Any) -> bool:
+    return isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
+
+
+def hangs_on_count(args: Any) -> bool:
+    """Not where all ones get the same: values without a dimension for them."""
+    tensor, indices, *values = args
+    left = tensor.dim() - sum(i.dim() if is_mask(i) else 1 for i in indices if i is not None)
+    return not values or (values[0].dim() > left and values[0].shape[0] != 1)
+
+
+def whole_numbers(indices: Any) -> list[Any]:
+    places: list[Any] = []
+    for index in indices:
+        if is_mask(index):
+            ones = index.nonzero()
+            places += [ones.select(1, axis) for axis in range(index.dim())]
+        else:
+            places.append(index)
+    return places
+
+
+def grouped_result(
+    first: torch.Tensor, second: torch.Tensor, ends: torch.Tensor, bias: Any = None, out_dtype: Any = None
+) -> torch.Tensor:
+    """Fake tensors take bfloat16 alone, and devices more."""
+    sizes = [first.shape[-2], second.shape[-1]]
+    if first.dim() == second.dim():
+        sizes.insert(0, first.shape[0] if first.dim() == 3 else ends.shape[0])
+    return first.new_empty(sizes, dtype=out_dtype or first.dtype)
 
 
 def flops_of(func: Any, args: Any, kwargs: Any, result: Any) -> int:

@@ -25,6 +25,9 @@ class TensorInfo:
         return spread * ITEM_BYTES.get(self.dtype, 4)
 
 
+# Several matrix products in one call, as experts have them: its third argument tells where the rows of each end.
+GROUPED = "aten::_grouped_mm"
+
 ITEM_BYTES = {
     "float64": 8,
     "int64": 8,

@@ -106,7 +106,7 @@ class Part:
                 copy.forward[number] = copy.backward[number] = make_tensor(info, self.device)
         # A view that forward makes of what it reads, and backward reads again, is one of the copy's own there.
         for call in self.saved_views:
-            copy.backward[call["out"][0]] = self.call_of(call)(copy.backward)()
+            (copy.backward[call["out"][0]],) = flatten(self.call_of(call)(copy.backward)())
         return copy
 
     def find_saved_views(self) -> list[Any]:
@@ -321,11 +321,14 @@ def make_tensor(info: Any, device: torch.device) -> torch.Tensor:
         memory.bernoulli_(0.9)
     elif not dtype.is_floating_point and not dtype.is_complex:
         low, high = info.get("values", (0, 1))
-        (
+        if info.get("after") == "cumsum":  # of as much for each
+            memory.copy_(torch.arange(1, spread + 1, device=device) * high // max(1, spread))
+        elif info.get("after") == "sort":  # each place once
+            memory.copy_(torch.randperm(spread, device=device))
+        elif high > low:
             memory.random_(max(low, torch.iinfo(dtype).min), min(high, torch.iinfo(dtype).max - 1) + 1)
-            if high > low
-            else memory.fill_(low)
-        )
+        else:
+            memory.fill_(low)
     elif info["from"] == "buffer" or (info["from"] == "parameter" and len(info["sizes"]) < 2):
         memory.uniform_(0.5, 1.5)
     elif info["from"] == "parameter":
