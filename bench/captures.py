@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How long capturing one step of each network of bench/truth takes, on this machine, with or without the device.
 
-    python bench/captures.py [--precision default] [NETWORK...]
+    python bench/captures.py [--precision default] [NETWORK... | timm:NAME...]
 
-prints a table: whether fake tensors did, seconds to capture and to cut into parts, calls, parts, and kinds of parts.
+where timm:NAME is a model of that library, if it is installed, with images as large as it is made for; prints a table: whether fake tensors did, seconds to capture and to cut into parts, calls, parts, and kinds of parts.
 """
 
 from __future__ import annotations
@@ -18,11 +18,31 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "truth"))
 
 import torch  # noqa: E402
-from networks import NETWORKS  # noqa: E402
+from networks import NETWORKS, Network, cross_entropy  # noqa: E402
 
 import ampere  # noqa: E402
 from ampere.capture import Training, capture  # noqa: E402
 from ampere.capture.parts import network_of  # noqa: E402
+
+TIMM = "timm:"
+TIMM_BATCH = 32
+
+
+def network_called(name: str) -> Network:
+    if not name.startswith(TIMM):
+        return NETWORKS[name]
+    import timm
+
+    own = name.removeprefix(TIMM)
+    sizes = timm.get_pretrained_cfg(own).input_size
+    return Network(
+        lambda: timm.create_model(own),
+        lambda batch, device: {"x": torch.randn(batch, *sizes, device=device)},
+        lambda batch, device: torch.randint(0, 1000, (batch,), device=device),
+        cross_entropy,
+        TIMM_BATCH,
+        "x".join(map(str, sizes)),
+    )
 
 
 def module_of(network) -> torch.nn.Module:
@@ -34,7 +54,7 @@ def module_of(network) -> torch.nn.Module:
 
 
 def row(name: str, precision: str, device: str) -> tuple[str, float | None]:
-    network = NETWORKS[name]
+    network = network_called(name)
     try:
         module = module_of(network)
         inputs = network.make_inputs(network.batch, torch.device("cpu"))
@@ -57,7 +77,7 @@ def row(name: str, precision: str, device: str) -> tuple[str, float | None]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("networks", nargs="*", help="of bench/truth; all without a name")
+    parser.add_argument("networks", nargs="*", help="of bench/truth, or timm:NAME; all of bench/truth without a name")
     parser.add_argument("--precision", default="default")
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
