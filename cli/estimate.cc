@@ -142,6 +142,7 @@ void print_json_estimate(const EstimateArguments& o, const LoadedModel& model, c
                       {"risk", a.risk},
                       {"fits", a.battery->fits}};
   }
+  out["unmeasured"] = e.unmeasured;
   out["composition"] = {{"factor", e.composition_factor}, {"networks", e.composition_networks}};
   out["fixed"] = {{"energy_j", e.fixed_energy_j}, {"time_s", e.fixed_time_s}};
   out["layers"] = Json::array();
@@ -156,7 +157,8 @@ void print_json_estimate(const EstimateArguments& o, const LoadedModel& model, c
                              {"time_s", l.time_s.value},
                              {"time_low_s", l.time_s.low},
                              {"time_high_s", l.time_s.high},
-                             {"extrapolated", l.extrapolated}});
+                             {"extrapolated", l.extrapolated},
+                             {"measured", l.measured}});
   }
   print_json(out);
 }
@@ -253,6 +255,12 @@ void print_text(const EstimateArguments& o, const LoadedModel& model, const Answ
   if (a.probed) {
     say(fmt::format("probed {} of its {} layers in {} ({} were known); they are kept", a.probed->measured,
                     a.probed->layers, duration_text(a.probed->seconds), a.probed->known));
+  }
+  if (e.unmeasured > 0) {
+    say(fmt::format(
+        "{} of this energy is of parts that were never measured on the device; other calls tell them "
+        "(--exact measures them)",
+        percent_text(e.unmeasured)));
   }
   if (e.composition_networks > 0 && e.regime == Regime::kSingle) {
     say(fmt::format("sums of layers are scaled by {:.3f}: {} trained after profiling to learn it",

@@ -34,6 +34,7 @@ struct LayerEstimate {
   Interval energy_j;          // per iteration
   Interval time_s;            // per iteration
   bool extrapolated = false;  // outside the channels that were profiled
+  bool measured = true;       // false: told by what else was measured on the device
 };
 
 enum class Regime {
@@ -56,6 +57,8 @@ struct Estimate {
   double host_time_s = 0;
   double idle_power_w = 0;
   Regime regime = Regime::kSingle;
+  // Share of the energy of layers whose kind was never measured here; what else was measured tells them.
+  double unmeasured = 0;
   bool modelled = false;          // energies come from a model (CPU time times watts), not from a counter
   double composition_factor = 1;  // on energies, learned from whole networks; layers carry it already
   int composition_networks = 0;   // how many it was learned from

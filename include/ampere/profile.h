@@ -98,4 +98,18 @@ struct ProfilingSummary {
 ProfilingSummary profile(Device& device, const Model& model, const TrainingSetup& setup,
                          const ProfilingOptions& options = {}, const OnStep& on_step = {});
 
+// One network of a population: which parts it has, by their places among the candidates, and how often.
+struct PartCount {
+  int part = 0;
+  double count = 1;
+};
+using PartCounts = std::vector<PartCount>;
+
+// Which captured parts to measure so that networks nobody has seen become known soonest: an order of the
+// candidates' layers that are not in the store yet, at most `most` of them, the best first. Networks like
+// those of the population gain the most. profile() with `exact` measures them. Throws Error{kBadInput} for
+// candidates that are no captured parts and for places that are not there.
+std::vector<int> parts_to_measure(Device& device, const Model& candidates, const TrainingSetup& setup,
+                                  const std::vector<PartCounts>& population, int most);
+
 }  // namespace ampere

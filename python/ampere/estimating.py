@@ -33,6 +33,7 @@ def estimate(
     step: Callable[..., None] | None = None,
     compile: bool = False,
     mode: str = "eager",
+    exact: bool | None = None,
     store: str = "",
     worker: str = "",
     meter: str = "",
@@ -52,6 +53,8 @@ def estimate(
     step       instead of loss, accumulate and clip: a function (model, optimizer) that makes one step as your loop does
     compile    as if you trained torch.compile(model); a model that is compiled already need not say so
     mode       "eager", or "replay" for a step that is captured in a CUDA graph
+    exact      False: nothing is measured; what the store has not is told by what else was measured on the device, with
+               an interval that says how sure that is (profile(device, minutes=5) makes it surer)
 
     With a Device first it is the library's own function: estimate(device, model, batch, recipe, ...).
     """
@@ -60,6 +63,8 @@ def estimate(
             library["on_step"] = on_step
         if mode != "eager":
             library["mode"] = mode
+        if exact is not None:
+            library["exact"] = exact
         return _core.estimate(model, inputs, *args, **library)
     if args or library:
         raise TypeError(f"estimate() does not know {', '.join(library) or 'so many arguments'}")
@@ -67,28 +72,42 @@ def estimate(
     there = device if isinstance(device, _core.Device) else open_device(captured.device, store, worker, meter)
 
     def by_mode(mode: str) -> _core.Estimate:
-        return captured_estimate(there, captured, mode, on_step)
+        return captured_estimate(there, captured, mode, on_step, exact)
 
+    found = by_mode(mode)
     return Prediction(
         captured.step.name,
         f"{there.name} ({there.meter})",
         captured.words,
         captured.step.batch * accumulate,
-        by_mode(mode),
+        found,
         captured.step.module_types,
-        [*captured.notes(), *map(in_python, there.notes)],
+        [*captured.notes(), *unmeasured_note(found), *map(in_python, there.notes)],
         by_mode,
     )
 
 
+def unmeasured_note(found: _core.Estimate) -> list[str]:
+    if found.unmeasured <= 0:
+        return []
+    return [
+        f"{found.unmeasured:.0%} of this energy is of parts that were never measured on the device; other calls tell them"
+    ]
+
+
 def captured_estimate(
-    there: _core.Device, captured: Captured, mode: str, on_step: Callable[[_core.Step], object] | None
+    there: _core.Device,
+    captured: Captured,
+    mode: str,
+    on_step: Callable[[_core.Step], object] | None,
+    exact: bool | None = None,
 ) -> _core.Estimate:
     """Measures the parts that the store does not know, where the device is at hand."""
     network = _core.Model.from_json(json.dumps(captured.network))
+    measures = there.can_measure if exact is None else exact
     try:
         return _core.estimate(
-            there, network, captured.step.batch, captured.recipe(), mode=mode, exact=there.can_measure, on_step=on_step
+            there, network, captured.step.batch, captured.recipe(), mode=mode, exact=measures, on_step=on_step
         )
     except _core.NotProfiledError as e:
         if there.can_measure:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _core
 from .estimating import captured_estimate, captured_network, device_type, open_device, require_torch
 from .profiled import Profile, known_of
-from .recipes import recipe_of_ops
+from .recipes import precision_words, recipe_of_ops
 from .translating import translated
 from .wording import in_python
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Small networks that are trained in moments and share their kinds of layers with many others.
 STANDARD = ("lenet5", "cnn5")
+MOST_MINUTES = 600
 OnStep = Callable[[_core.Step], object] | None
 
 
@@ -44,17 +45,21 @@ def profile(
     worker: str = ...,
     meter: str = ...,
     on_step: OnStep = ...,
+    minutes: float | None = ...,
     **library: Any,
 ) -> Profile: ...
 def profile(device: Any = None, model: Any = None, inputs: Any = None, *args: Any, **options: Any) -> Any:
     """Measures what is not in the device's store yet, and tells what the store knows.
 
     device     "cuda", "cpu" or a Device; without one, an accelerator where there is one
-    model      nothing: the device is opened and nothing is measured;
+    model      nothing: the device is opened, and measured for any network with `minutes`, else for none;
                an nn.Module, with `inputs`: the parts of its step, as estimate() asks for them, and its kinds of layers
                over channels, as prune() does;
                an ampere.Model, a name such as "lenet5", or several: kinds of layers over channels, at `batch`;
                "standard": a few small networks of the zoo
+    minutes    without a model: single calls of a population of networks are measured for so long, those first that tell
+               the most, after which estimate() knows networks that nobody has measured; more minutes go on where the
+               last ones ended. Once for each precision.
     channels   False: only the parts of the step, each once, which takes seconds and is enough for estimate()
     loss, optimizer, precision, accumulate, clip, step, mode, store, worker, meter, on_step   as for estimate()
     batch_axis where the batch stands in the inputs
@@ -88,6 +93,7 @@ def profile_of(
     worker: str = "",
     meter: str = "",
     on_step: OnStep = None,
+    minutes: float | None = None,
     **library: Any,
 ) -> Profile:
     where = device_type(device)
@@ -99,12 +105,25 @@ def profile_of(
             raise TypeError(
                 "profile() was given " + ("inputs" if inputs is not None else ", ".join(library)) + " but no model"
             )
-        return known_of(done, there)
+        if minutes is None:
+            return known_of(done, there)
+    elif minutes is not None:
+        raise TypeError(
+            "profile() takes minutes for a device, without a model: a model's own parts take what they take"
+        )
     if not there.can_measure:
         raise _core.BadInputError(
             f"{there.name} is known from a store alone; profiling takes the device itself: run this where it is, "
             'or say worker="ssh there python -m ampere.worker"'
         )
+    if minutes is not None:
+        from .curriculum import measure_calls
+
+        precision_words(precision, where)
+        if not 0 < minutes <= MOST_MINUTES:
+            raise ValueError(f"minutes must be more than 0 and at most {MOST_MINUTES}, not {minutes}")
+        measure_calls(there, where, precision, minutes, done, on_step)
+        return known_of(done, there)
     if is_module(model):
         if inputs is None and step is None:
             raise TypeError("profile() needs inputs: a batch as the model is called with")

@@ -56,6 +56,7 @@ void bind_results(nb::module_& m) {
       .def_ro("energy_j", &LayerEstimate::energy_j, "per iteration")
       .def_ro("time_s", &LayerEstimate::time_s, "per iteration")
       .def_ro("extrapolated", &LayerEstimate::extrapolated, "outside the channels that were profiled")
+      .def_ro("measured", &LayerEstimate::measured, "false: told by what else was measured on the device")
       .def("__repr__",
            [](const LayerEstimate& l) { return "LayerEstimate(" + l.name + ": " + text(l.energy_j) + ")"; });
 
@@ -73,6 +74,8 @@ void bind_results(nb::module_& m) {
       .def_prop_ro(
           "regime", [](const Estimate& e) { return to_word(e.regime); },
           "\"cpu\", \"device-bound\", \"host-bound\"")
+      .def_ro("unmeasured", &Estimate::unmeasured,
+              "share of the energy of layers whose kind was never measured here")
       .def_ro("modelled", &Estimate::modelled,
               "energies come from a model (CPU time times watts), not from a counter")
       .def_ro("composition_factor", &Estimate::composition_factor,

@@ -84,6 +84,24 @@ void bind_profile(nb::module_& m) {
         "where it was. `target` 0.05: until the energy of this network is known to 5%. `exact`: only its own "
         "layers, "
         "once each. 0 of the others: what suits the device.");
+  m.def(
+      "parts_to_measure",
+      [](SharedDevice& device, const Model& candidates, std::int64_t batch,
+         const std::optional<Recipe>& recipe,
+         const std::vector<std::vector<std::pair<int, double>>>& population, int most) {
+        std::vector<PartCounts> networks;
+        for (const auto& network : population) {
+          PartCounts counts;
+          for (const auto& [part, count] : network) counts.push_back({part, count});
+          networks.push_back(std::move(counts));
+        }
+        const TrainingSetup setup = setup_of(batch, recipe);
+        return device.use([&](Device& d) { return parts_to_measure(d, candidates, setup, networks, most); });
+      },
+      "device"_a, "candidates"_a, "batch"_a, "recipe"_a, "population"_a, "most"_a,
+      "An order of captured parts that are not measured yet: those first that make networks like those of "
+      "the "
+      "population known soonest. Networks are lists of parts, by their places, and how often each has them.");
 }
 
 }  // namespace ampere::python

@@ -34,6 +34,7 @@ void add_layers(Estimate& e, const LayerModels& models, const std::vector<Layer>
     l.energy_j = interval_of(energy.layer_mean[i], energy.layer_deviation[i]);
     l.time_s = interval_of(time.layer_mean[i], time.layer_deviation[i]);
     const std::string& key = surface_of.at(layers[i].key());
+    l.measured = models.has(key);
     l.extrapolated = outside(models.profile().points(key), l.channels) && !models.probed(key, l.channels);
     e.layers.push_back(std::move(l));
   }
@@ -45,6 +46,7 @@ Estimate estimate_split(const LayerModels& models, const std::vector<Layer>& lay
   const DeviceProfile& profile = models.profile();
   SplitParts parts = split_parts(models, layers);
   const double sum_j = parts.device_j, sum_s = parts.device_s;
+  const double unmeasured = sum_j > 0 ? parts.energies.unmeasured / sum_j : 0;
   apply(split_factors(profile, family), parts);
   // Nobody issues what is replayed.
   if (mode == MeasureMode::kReplay) parts.host_s = parts.host_s_variance = 0;
@@ -52,6 +54,7 @@ Estimate estimate_split(const LayerModels& models, const std::vector<Layer>& lay
   e.idle_power_w = profile.idle_power_w().value_or(0);
   const Composed whole = compose(parts, e.idle_power_w);
   e.modelled = models.modelled();
+  e.unmeasured = unmeasured;
   if (parts.two_clocks) {
     e.host_time_s = parts.host_s;
     e.device_time_s = parts.device_s;
@@ -209,7 +212,7 @@ std::vector<std::string> missing_surfaces(const LayerModels& models, const Metho
                                           const std::vector<Layer>& layers) {
   std::vector<std::string> missing;
   for (const SurfacePlan& p : method.plans(layers)) {
-    if (!models.has(p.key)) missing.push_back(p.key);
+    if (!models.tells(p.key)) missing.push_back(p.key);
   }
   return missing;
 }

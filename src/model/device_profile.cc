@@ -36,6 +36,7 @@ void DeviceProfile::add_point(const StoredSurface& surface, Channels channels, c
                               const Measurement& measurement) {
   store_.add_point(device_, recipe_, surface, {surface.name, channels, variant, measurement, ""});
   points_.erase(surface.name);
+  ++added_;
 }
 
 double DeviceProfile::empty(Quantity quantity) const {

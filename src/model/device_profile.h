@@ -51,6 +51,7 @@ class DeviceProfile {
   std::string device_;
   std::string recipe_;
   mutable std::map<std::string, std::vector<StoredPoint>> points_;
+  std::size_t added_ = 0;                 // points, since the profile was opened
   std::unique_ptr<FittedModels> fitted_;  // by what they were fitted to, so that networks can share them
 };
 

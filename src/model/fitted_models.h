@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "model/layer_models.h"
+#include "model/work_model.h"
 
 namespace ampere {
 
@@ -22,7 +23,9 @@ struct FittedModels {
   // By surface and the names of all kinds that it shares with; empty: alone.
   std::map<std::tuple<std::string, std::string, Probes>, Fitted<PowerModel>> powers;
   std::map<std::string, Fitted<PowerModel::Others>> pools;  // by the names of all kinds
-  double seconds = 0;                                       // spent on fitting
+  Fitted<WorkModel> works;      // of all captured parts; absent where there are none
+  bool works_modelled = false;  // any of their energies comes from a model
+  double seconds = 0;           // spent on fitting
 };
 
 }  // namespace ampere

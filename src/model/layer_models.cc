@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "model/fitted_models.h"
+#include "model/part_work.h"
 
 namespace ampere {
 namespace {
@@ -87,6 +88,52 @@ bool LayerModels::has(const std::string& key) const {
                         });
   return measured &&
          std::all_of(p.subtract.begin(), p.subtract.end(), [&](const Neighbour& n) { return has(n.key); });
+}
+
+// Null where nothing was captured and measured on this device.
+const WorkModel* LayerModels::works() const {
+  Fitted<WorkModel>& fitted = profile_.fitted_->works;
+  const std::size_t behind = profile_.added_ + 1;  // 0: never asked for
+  if (fitted.points == behind) return fitted.model.get();
+  const Stopwatch watch(profile_.fitted_->seconds);
+  std::vector<MeasuredWork> seen;
+  bool energies = false, any_modelled = false;
+  for (const SurfaceCount& s : profile_.store().surfaces(profile_.device())) {
+    if (s.recipe != profile_.recipe() || !s.surface.kind) continue;
+    std::optional<std::vector<CountedWork>> works;
+    try {
+      works = work_of_part(*s.surface.kind, profile_.recipe());
+    } catch (const Error&) {  // one damaged part says nothing about the others
+    }
+    if (!works) continue;
+    for (const StoredPoint& p : profile_.points(s.surface.name)) {
+      const Measurement& m = p.measurement;
+      seen.push_back(
+          {s.surface.kind->word(), *works, m.time_s, m.time_error, m.energy_j, m.energy_error, m.host_s});
+      energies = energies || m.energy_j;
+      any_modelled = any_modelled || m.modelled;
+    }
+  }
+  fitted = {behind,
+            energies ? std::make_shared<const WorkModel>(std::move(seen), profile_.two_clocks()) : nullptr};
+  profile_.fitted_->works_modelled = any_modelled;
+  return fitted.model.get();
+}
+
+bool LayerModels::tells(const std::string& key) const {
+  if (has(key)) return true;
+  const LayerKind& kind = plan(key).kind;
+  return (is_loop_part(kind) || work_of_part(kind, profile_.recipe())) && works();
+}
+
+WorkCosts LayerModels::unmeasured(const std::vector<std::string>& keys) const {
+  std::vector<AskedWork> asked;
+  for (const std::string& key : keys) {
+    const LayerKind& kind = plan(key).kind;
+    asked.push_back(
+        {kind.word(), work_of_part(kind, profile_.recipe()).value_or(std::vector<CountedWork>())});
+  }
+  return works()->at(asked);  // which tells nothing of what asks for nothing
 }
 
 bool LayerModels::probed(const std::string& key, Channels channels) const {
@@ -248,6 +295,11 @@ HostTime LayerModels::host(const std::string& key) const {
       if (p.measurement.host_s) values.push_back(*p.measurement.host_s);
     }
   }
+  if (values.empty() && is_captured(plan(key).kind) && works()) {
+    const LayerKind& kind = plan(key).kind;
+    const double mean = is_loop_part(kind) ? loop_host_s(profile_, kind) : unmeasured({key}).host_s(0);
+    return {mean, kHostScatter * mean};
+  }
   if (values.empty()) return {};
   // The host is disturbed by whatever else runs, so the middle counts and single values say little.
   const double error = values.size() > 1 ? relative_error_of_median(values) : kHostScatter;
@@ -259,6 +311,7 @@ HostTime LayerModels::host(const std::string& key) const {
 
 bool LayerModels::modelled() const {
   for (const auto& [key, p] : plans_) {
+    if (is_captured(p.kind) && !has(key) && works() && profile_.fitted_->works_modelled) return true;
     for (const std::string& stored : {key, probe_of(p.surface, Purpose::kProbeTimes).name,
                                       probe_of(p.surface, Purpose::kProbeEnergies).name}) {
       for (const StoredPoint& point : profile_.points(stored)) {

@@ -10,6 +10,7 @@
 #include "model/power_model.h"
 #include "model/surface_model.h"
 #include "model/surface_plan.h"
+#include "model/work_model.h"
 
 namespace ampere {
 
@@ -38,6 +39,11 @@ class LayerModels {
 
   // True when the surface and all that is subtracted from it have points or probes.
   bool has(const std::string& key) const;
+  // True when it has, or when other captured parts of the device tell what this one costs
+  // (docs/one_model.md).
+  bool tells(const std::string& key) const;
+  // Of surfaces that are not measured but told, one place each.
+  WorkCosts unmeasured(const std::vector<std::string>& keys) const;
   // True when this very place was measured while estimating, and counts.
   bool probed(const std::string& key, Channels channels) const;
   // What the layer itself costs: neighbours and the empty iteration taken off. Places measured more than
@@ -63,6 +69,7 @@ class LayerModels {
                                               Quantity quantity) const;
   std::vector<PowerObservation> powers_among(const std::string& stored) const;
   const PowerModel& power(const SurfacePlan& plan, bool with_others) const;
+  const WorkModel* works() const;
   std::string pool_name() const;
   PowerModel::Others others() const;
 

@@ -44,13 +44,46 @@ class AlikeLayers {
 
 using Predict = std::function<SurfacePrediction(const std::string& key, const std::vector<Channels>& places)>;
 
-LayerSum sum_by(const Predict& predict, const std::vector<Layer>& layers,
-                const std::map<std::string, std::string>& surface_of) {
+using Members = std::map<std::string, std::vector<std::size_t>>;  // layers by surface
+
+// Layers that nobody measured, as other parts of the device tell them.
+void add_unmeasured(const LayerModels& models, const Members& members, bool energy, LayerSum& sum) {
+  if (members.empty()) return;
+  std::vector<std::string> keys;
+  Eigen::VectorXd count(static_cast<Eigen::Index>(members.size()));
+  for (const auto& [key, same] : members) {
+    count(static_cast<Eigen::Index>(keys.size())) = static_cast<double>(same.size());
+    keys.push_back(key);
+  }
+  const WorkCosts costs = models.unmeasured(keys);
+  const Eigen::VectorXd& mean = energy ? costs.energy_j : costs.time_s;
+  const Eigen::MatrixXd& covariance = energy ? costs.energy_covariance : costs.time_covariance;
+  const Eigen::VectorXd weights = count.cwiseProduct(mean);
+  sum.mean += weights.sum();
+  sum.unmeasured += weights.sum();
+  sum.variance += std::max(0.0, weights.dot(covariance * weights));
+  Eigen::Index row = 0;
+  for (const auto& [key, same] : members) {
+    for (std::size_t i : same) {
+      sum.layer_mean[i] = mean(row);
+      sum.layer_deviation[i] = mean(row) * std::sqrt(std::max(0.0, covariance(row, row)));
+    }
+    ++row;
+  }
+}
+
+LayerSum sum_by(const LayerModels& models, const Predict& predict, bool energy,
+                const std::vector<Layer>& layers, const std::map<std::string, std::string>& surface_of) {
   LayerSum sum;
   sum.layer_mean.resize(layers.size());
   sum.layer_deviation.resize(layers.size());
-  std::map<std::string, std::vector<std::size_t>> by_surface;
-  for (std::size_t i = 0; i < layers.size(); ++i) by_surface[surface_of.at(layers[i].key())].push_back(i);
+  Members by_surface, unmeasured;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string& key = surface_of.at(layers[i].key());
+    const bool told = is_captured(layers[i].kind) && !models.has(key);
+    (told ? unmeasured : by_surface)[key].push_back(i);
+  }
+  add_unmeasured(models, unmeasured, energy, sum);
   AlikeLayers alike;
   for (const auto& [key, members] : by_surface) {
     // Deep networks repeat the same layer many times: predict each place once, count it often.
@@ -84,16 +117,22 @@ LayerSum sum_by(const Predict& predict, const std::vector<Layer>& layers,
 
 LayerSum sum_layers(const LayerModels& models, const std::vector<Layer>& layers,
                     const std::map<std::string, std::string>& surface_of, Quantity quantity) {
-  return sum_by([&](const std::string& key,
-                    const std::vector<Channels>& places) { return models.model(key, quantity).at(places); },
-                layers, surface_of);
+  return sum_by(
+      models,
+      [&](const std::string& key, const std::vector<Channels>& places) {
+        return models.model(key, quantity).at(places);
+      },
+      quantity == Quantity::kEnergy, layers, surface_of);
 }
 
 LayerSum sum_energies(const LayerModels& models, const std::vector<Layer>& layers,
                       const std::map<std::string, std::string>& surface_of) {
-  return sum_by([&](const std::string& key,
-                    const std::vector<Channels>& places) { return models.energies(key, places); },
-                layers, surface_of);
+  return sum_by(
+      models,
+      [&](const std::string& key, const std::vector<Channels>& places) {
+        return models.energies(key, places);
+      },
+      true, layers, surface_of);
 }
 
 }  // namespace ampere

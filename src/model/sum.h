@@ -17,6 +17,7 @@ std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& p
 struct LayerSum {
   double mean = 0;
   double variance = 0;
+  double unmeasured = 0;           // of the mean: layers that other parts of the device tell
   std::vector<double> layer_mean;  // one per layer
   std::vector<double> layer_deviation;
 };

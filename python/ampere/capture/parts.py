@@ -275,6 +275,13 @@ def writers_of(step: Step) -> dict[int, tuple[str, list[int]]]:
     return writers
 
 
+def about(value: int) -> int:
+    """Its leading four bits: another batch of the same data is the same work. Never further from zero than it was."""
+    size = abs(value)
+    size = size >> max(0, size.bit_length() - 4) << max(0, size.bit_length() - 4)
+    return -size if value < 0 else size
+
+
 def body_of(
     step: Step, part: Part, footprint: int, phases_of_memory: dict[int, str], writers: dict[int, tuple[str, list[int]]]
 ) -> tuple[dict[str, Any], dict[int, int]]:
@@ -318,6 +325,8 @@ def body_of(
                 elif writers.get(number, ("",))[0] == "aten::sort" and info.sizes == (info.below,):
                     entry["after"] = "sort"  # where everything was: each place once
                 low, high = info.values or (0, (info.below or 2) - 1)
+                high = about(high)
+                low = 0 if 0 <= low < high // 8 else min(about(low), high)
                 entry["values"] = [max(0, low), min(high, info.below - 1)] if info.below else [low, high]
         elif phases_of_memory.get(info.storage, "forward") != "forward":
             entry["until"] = phases_of_memory[info.storage]

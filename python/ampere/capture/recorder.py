@@ -141,10 +141,12 @@ class Recorder(TorchDispatchMode):
             return torch.tensor(0.5)  # whether to drop a layer, as some decide by a number drawn on the host
         if self.paused or func.namespace != "aten":
             return self.not_recorded(func, args, kwargs)
+        if func is aten.clone.default and not args[0].numel():
+            return args[0].detach()  # batch norm's memory for its gradient: without the device it is empty, and is cloned
         if (unmasked := self.without_masks(func, args, kwargs)) is not None:
             return unmasked
         encoded = [encode(arg, self.number) for arg in args]
-        named = {key: encode(value, self.number) for key, value in kwargs.items()}
+        named = {key: encode(value, self.number) for key, value in kwargs.items() if value is not torch.preserve_format}
         by_us = self.adopt is not None and func._schema.name == GROUPED
         result = grouped_result(*args, **kwargs) if by_us else func(*args, **kwargs)
         self.add(

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""How right `ampere.estimate(..., exact=False)` is about networks of which nothing was measured.
+
+    python bench/unmeasured.py recorded --store h200.db --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
+    OMP_NUM_THREADS=1 python bench/unmeasured.py here --store cpu.db --networks resnet18@2,mlp@64
+
+`recorded`: each network's own kinds of parts are taken out of a copy of the store, and what the rest tells is compared
+with replayed steps that bench/truth has measured. With --family, kinds of relatives go, too. `here`: what the store tells
+is compared with a plain loop on this machine's processor, in CPU time; the store is one that ampere.profile has made with
+`minutes`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import shutil
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "truth"))
+
+import torch  # noqa: E402
+from networks import NETWORKS  # noqa: E402
+
+import ampere  # noqa: E402
+from ampere.estimating import captured_network  # noqa: E402
+
+RELATIVES = [
+    {"resnet18", "resnet34", "resnet50", "wide_resnet50_2", "resnet18_cifar", "fcn_resnet50", "resnext50_32x4d"},
+    {"mobilenet_v2", "mobilenet_v3_large", "mnasnet1_0", "efficientnet_b0"},
+    {"bert_base", "bert_base_512", "roberta_base", "electra_small", "distilbert", "albert_base"},
+    {"gpt2", "opt_125m"},
+    {"vgg11", "vgg16_bn", "alexnet"},
+    {"vit_b_16", "deit_small"},
+    {"lstm_forecaster", "gru_translator", "line_reader", "lstm_lm", "gru_classifier", "bilstm_tagger"},
+]
+
+
+def captured(name: str, recipe: str):
+    network = NETWORKS[name]
+    with torch.device("meta"):
+        module = network.build()
+    inputs = network.make_inputs(network.batch, torch.device("cpu"))
+    targets = network.make_targets(network.batch, torch.device("cpu"))
+    loss = lambda output: network.loss(output, targets)  # noqa: E731
+    return module, inputs, loss, captured_network(module, inputs, loss, "sgd", recipe, "cuda", 1, None, None)
+
+
+def what_runs(calls: str) -> str:
+    """Without what does not change the work: which whole numbers there are, and options of calls."""
+
+    def stripped(value):
+        if isinstance(value, dict):
+            return {k: stripped(v) for k, v in value.items() if k not in ("values", "kwargs", "after")}
+        return [stripped(v) for v in value] if isinstance(value, list) else value
+
+    return json.dumps(stripped(json.loads(calls)), sort_keys=True)
+
+
+def calls_of(network: dict) -> set[str]:
+    return {what_runs(n["calls"]) for n in network["nodes"] if n["op"] == "calls" and not n.get("host")}
+
+
+def without(store: str, there: str, left_out: set[str]) -> int:
+    """A copy of the store without points of these kinds; how many points went."""
+    shutil.copyfile(store, there)
+    with sqlite3.connect(there) as copy:
+        names = [
+            name
+            for name, details in copy.execute("SELECT name, details FROM surface")
+            if what_runs((json.loads(details).get("kind") or {"ops": [{}]})["ops"][0].get("calls", "{}")) in left_out
+        ]
+        before = copy.total_changes
+        copy.executemany("DELETE FROM point WHERE surface = ?", [(name,) for name in names])
+        gone = copy.total_changes - before
+    copy.close()
+    return gone
+
+
+def summary(what: str, rows: list[tuple[float, float, bool, bool]]) -> str:
+    mean, worst = statistics.fmean, max
+    energy, seconds = [abs(row[0]) for row in rows], [abs(row[1]) for row in rows]
+    return (
+        f"{what}: energy {100 * mean(energy):.1f}% off on average (median {100 * statistics.median(energy):.1f}%, worst "
+        f"{100 * worst(energy):.1f}%), time {100 * mean(seconds):.1f}% (worst {100 * worst(seconds):.1f}%), held "
+        f"{sum(row[2] for row in rows)} and {sum(row[3] for row in rows)} of {len(rows)}"
+    )
+
+
+def here(options: argparse.Namespace) -> None:
+    """Energy is modelled there, so it is as far off as time is."""
+    from recipes import RECIPES, Training
+
+    torch.set_num_threads(1)
+    rows, cpu = [], torch.device("cpu")
+    for place in options.networks.split(","):
+        name, _, batch = place.partition("@")
+        network = NETWORKS[name]
+        module = network.build()
+        inputs, targets = network.make_inputs(int(batch), cpu), network.make_targets(int(batch), cpu)
+        start = time.monotonic()
+        found = ampere.estimate(
+            module, inputs, loss=lambda y: network.loss(y, targets), device="cpu", store=options.store, exact=False
+        )
+        seconds = time.monotonic() - start
+        training = Training(RECIPES["default"], module, inputs, targets, network.loss, cpu)
+        optimizer = training.optimizer(False)
+        training.step(optimizer, None)
+        times: list[float] = []
+        end = time.monotonic() + options.seconds
+        while time.monotonic() < end or len(times) < 3:
+            begun = time.process_time()
+            training.step(optimizer, None)
+            times.append(time.process_time() - begun)
+        truth, (low, high) = statistics.median(times), found.time_interval()
+        off, held = found.time_s / truth - 1, low <= truth <= high
+        rows.append((off, off, held, held))
+        print(
+            f"  {place:22} {1e3 * truth:9.1f} ms {100 * off:+6.1f}% ({1e3 * low:.1f} to {1e3 * high:.1f} ms)"
+            f"{' ' if held else '!'} unmeasured {found.estimate.unmeasured:4.0%}, answer in {seconds:.1f} s",
+            flush=True,
+        )
+    print(summary("all", rows))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verb = verbs.add_parser("recorded")
+    verb.add_argument("--store", required=True)
+    verb.add_argument("--networks", required=True)
+    verb.add_argument("--recipes", default="default")
+    verb.add_argument("--family", action="store_true")
+    verb.add_argument("truth", nargs="+")
+    verb = verbs.add_parser("here")
+    verb.add_argument("--store", required=True)
+    verb.add_argument("--networks", required=True)
+    verb.add_argument("--seconds", type=float, default=2.5)
+    options = parser.parse_args()
+    recorded(options) if options.verb == "recorded" else here(options)
+    return 0
+
+
+def recorded(options: argparse.Namespace) -> None:
+    truths = {}
+    for path in options.truth:
+        for line in open(path, encoding="utf-8"):
+            row = json.loads(line)
+            if row.get("kind") == "run" and row["mode"] == "replay" and not row.get("error"):
+                truths[row["network"], row["recipe"]] = row
+    errors: dict[str, list[tuple[float, float, bool, bool]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for recipe in options.recipes.split(","):
+            steps = {name: captured(name, recipe) for name in options.networks.split(",") if (name, recipe) in truths}
+            for name, (module, inputs, loss, own) in steps.items():
+                left_out = calls_of(own.network)
+                if options.family:
+                    for other, (*_, network) in steps.items():
+                        if any(name in family and other in family for family in RELATIVES):
+                            left_out |= calls_of(network.network)
+                copy = str(pathlib.Path(folder) / f"{name}-{recipe}.db")
+                gone = without(options.store, copy, left_out)
+                there = ampere.Device.stored(copy)
+                start = time.monotonic()
+                found = ampere.estimate(
+                    module, inputs, loss=loss, precision=recipe, device=there, exact=False, mode="replay"
+                )
+                seconds = time.monotonic() - start
+                truth = truths[name, recipe]
+                low, high = found.interval()
+                time_low, time_high = found.time_interval()
+                row = (
+                    found.energy_j / truth["energy_j"] - 1,
+                    found.time_s / truth["time_s"] - 1,
+                    low <= truth["energy_j"] <= high,
+                    time_low <= truth["time_s"] <= time_high,
+                )
+                errors.setdefault(recipe, []).append(row)
+                print(
+                    f"  {name:20} {recipe:8} {truth['energy_j']:9.3f} J {100 * row[0]:+6.1f}% "
+                    f"(+-{50 * (high - low) / found.energy_j:3.0f}%){' ' if row[2] else '!'} "
+                    f"{1e3 * truth['time_s']:9.3f} ms {100 * row[1]:+6.1f}%{' ' if row[3] else '!'} "
+                    f"unmeasured {found.estimate.unmeasured:4.0%}, {gone} points left out, answer in {seconds:.1f} s",
+                    flush=True,
+                )
+    for recipe, rows in [*errors.items(), ("all", [row for rows in errors.values() for row in rows])]:
+        print(summary(recipe, rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

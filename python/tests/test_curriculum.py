@@ -1,0 +1,65 @@
+"""A device is measured once, by single calls, and then knows networks that nobody measured."""
+
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import ampere  # noqa: E402
+from ampere.capture import Training, capture  # noqa: E402
+from ampere.curriculum import Candidates  # noqa: E402
+from ampere.population import SORTS, networks  # noqa: E402
+
+
+def drawn(where: str, precision: str, count: int) -> Candidates:
+    candidates = Candidates(where)
+    for _, (model, inputs, loss, optimizer) in zip(range(count), networks(random.Random(1), where)):
+        candidates.add(capture(Training(model, inputs, loss, optimizer, precision), torch.device(where)))
+    return candidates
+
+
+@pytest.mark.parametrize(("where", "precision"), [("cuda", "default"), ("cuda", "bf16"), ("cpu", "default")])
+def test_the_population_is_captured_without_the_device(where: str, precision: str) -> None:
+    candidates = drawn(where, precision, len(SORTS))
+    assert len(candidates.population) == len(SORTS)
+    labels = {node["label"] for node in candidates.nodes}
+    assert {"convolution", "convolution_backward", "addmm", "mm", "native_layer_norm"} <= labels
+    assert {"lstm", "gru"} & labels and "scaled_dot_product_attention" in labels
+    assert not {"view", "detach", "t"} & labels
+    places = [place for network in candidates.population for place, _ in network]
+    assert min(places) == 0 and max(places) == len(candidates.nodes) - 1
+    assert torch.get_default_device().type == "cpu"  # what is drawn on the meta device leaves nothing behind
+
+
+def test_a_device_that_was_measured_once_knows_other_networks(tmp_path) -> None:
+    store = str(tmp_path / "store.db")
+    first = ampere.profile("cpu", minutes=0.08, store=store)
+    assert first.parts > 0 and "chosen among" in first.notes[-1]
+    again = ampere.profile("cpu", minutes=0.05, store=store)  # goes on where it was
+    assert sum(known.kinds for known in again.known) >= first.parts
+    model = torch.nn.Sequential(torch.nn.Linear(200, 300), torch.nn.ReLU(), torch.nn.Linear(300, 7))
+    told = ampere.estimate(model, torch.zeros(24, 200), device="cpu", store=store, exact=False)
+    low, high = told.interval()
+    assert 0 < low < told.energy_j < high and told.time_s > 0
+    assert told.estimate.unmeasured == pytest.approx(1)
+    assert any("never measured" in note for note in told.notes)
+    measured = ampere.estimate(model, torch.zeros(24, 200), device="cpu", store=store)
+    assert measured.estimate.unmeasured == 0
+    assert all(layer.measured for layer in measured.estimate.layers)
+    width = lambda e: e.interval()[1] / e.interval()[0]  # noqa: E731
+    assert width(measured) < width(told)
+
+
+def test_nothing_is_told_of_a_device_that_nobody_measured(tmp_path) -> None:
+    with pytest.raises(ampere.NotProfiledError):
+        ampere.estimate(
+            torch.nn.Linear(4, 4), torch.zeros(2, 4), device="cpu", store=str(tmp_path / "s.db"), exact=False
+        )
+
+
+def test_minutes_are_for_a_device(tmp_path) -> None:
+    with pytest.raises(TypeError, match="without a model"):
+        ampere.profile("cpu", torch.nn.Linear(4, 4), torch.zeros(2, 4), minutes=1, store=str(tmp_path / "s.db"))
+    with pytest.raises(ValueError, match="minutes"):
+        ampere.profile("cpu", minutes=-1, store=str(tmp_path / "s.db"))

@@ -1,0 +1,75 @@
+#include "gp/sum_process.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <cmath>
+
+namespace ampere {
+namespace {
+
+Eigen::MatrixXd covariance(const std::vector<double>& a, const std::vector<double>& b) {
+  Eigen::MatrixXd k(static_cast<Eigen::Index>(a.size()), static_cast<Eigen::Index>(b.size()));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = 0; j < b.size(); ++j)
+      k(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
+          std::exp(-0.5 * std::pow(a[i] - b[j], 2));
+  }
+  return k;
+}
+
+TEST(SumProcess, OfSingleTermsIsAnOrdinaryProcess) {
+  const std::vector<double> x = {0, 1, 2.5}, at = {0.7};
+  const Eigen::VectorXd y = (Eigen::VectorXd(3) << 0.3, -0.2, 1.1).finished();
+  std::vector<SeenSum> seen;
+  for (int i = 0; i < 3; ++i) seen.push_back({{{i, 1}}, y(i), 0.1});
+  const SumProcess process(covariance(x, x), Eigen::VectorXd::Zero(3), seen, 0.2);
+  const SumPrediction p =
+      process.at({{{{0, 1}}, -1}}, covariance(at, x), covariance(at, at), Eigen::VectorXd::Zero(1));
+  const Eigen::MatrixXd k = covariance(x, x) + (0.01 + 0.04) * Eigen::MatrixXd::Identity(3, 3);
+  const Eigen::MatrixXd cross = covariance(at, x);
+  EXPECT_NEAR(p.log_mean(0), (cross * k.ldlt().solve(y))(0), 1e-9);
+  EXPECT_NEAR(p.log_covariance(0, 0), 1 + 0.04 - (cross * k.ldlt().solve(cross.transpose()))(0, 0), 1e-9);
+}
+
+TEST(SumProcess, TellsSumsApart) {
+  // Two calls that are far from each other: one measured alone, and both together. What is left is the
+  // other's.
+  const std::vector<double> x = {0, 50};
+  const SumProcess process(4 * covariance(x, x), Eigen::VectorXd::Zero(2),
+                           {{{{0, 1}}, std::log(2.0), 0.001}, {{{0, 3}, {1, 2}}, std::log(16.0), 0.001}},
+                           0.001);
+  EXPECT_NEAR(std::exp(process.values()(0)), 2, 0.01);
+  EXPECT_NEAR(std::exp(process.values()(1)), 5, 0.05);
+  const SumPrediction p = process.at({{{{0, 1}, {1, 1}}, -1}}, 4 * covariance(x, x), 4 * covariance(x, x),
+                                     Eigen::VectorXd::Zero(2));
+  EXPECT_NEAR(std::exp(p.log_mean(0)), 7, 0.07);
+  EXPECT_NEAR(p.shares[0](1), 5.0 / 7, 0.01);
+  EXPECT_LT(p.log_covariance(0, 0), 1e-3);
+}
+
+TEST(SumProcess, WhatWasMeasuredCountsForItself) {
+  // Two sums of the same calls that were measured differently: asked for again, each is what it was.
+  const std::vector<double> x = {0};
+  const std::vector<SeenSum> seen = {{{{0, 1}}, 0.0, 0.01}, {{{0, 1}}, 0.3, 0.01}};
+  const SumProcess process(covariance(x, x), Eigen::VectorXd::Zero(1), seen, 0.2);
+  const auto ask = [&](int same) {
+    return process.at({{{{0, 1}}, same}}, covariance(x, x), covariance(x, x), Eigen::VectorXd::Zero(1));
+  };
+  EXPECT_NEAR(ask(0).log_mean(0), 0.0, 0.01);
+  EXPECT_NEAR(ask(1).log_mean(0), 0.3, 0.01);
+  EXPECT_NEAR(ask(-1).log_mean(0), 0.15, 0.02);
+  EXPECT_LT(ask(1).log_covariance(0, 0), 0.1 * ask(-1).log_covariance(0, 0));
+}
+
+TEST(SumProcess, KnowsNothingWithoutMeasurements) {
+  const std::vector<double> x = {1};
+  const SumProcess process(Eigen::MatrixXd(0, 0), Eigen::VectorXd(0), {}, 0.1);
+  const SumPrediction p = process.at({{{{0, 2}}, -1}}, Eigen::MatrixXd(1, 0), covariance(x, x),
+                                     Eigen::VectorXd::Constant(1, 0.5));
+  EXPECT_NEAR(p.log_mean(0), 0.5 + std::log(2.0), 1e-12);
+  EXPECT_NEAR(p.log_covariance(0, 0), 1.01, 1e-12);
+}
+
+}  // namespace
+}  // namespace ampere

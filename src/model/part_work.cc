@@ -1,0 +1,43 @@
+#include "model/part_work.h"
+
+#include "base/statistics.h"
+#include "work/captured_work.h"
+
+namespace ampere {
+namespace {
+
+// Calling a module costs the host this share of what a step as such does (python/ampere/worker/host.py).
+constexpr double kModuleOverStep = 3e-3 / 0.4;
+
+double steps_of(const LayerKind& kind) {
+  double modules = 0;
+  for (const std::int64_t count : kind.ops.front().list("host")) modules += static_cast<double>(count);
+  return 1 + kModuleOverStep * modules;
+}
+
+}  // namespace
+
+bool is_loop_part(const LayerKind& kind) {
+  return is_captured(kind) && !kind.ops.front().list("host").empty();
+}
+
+std::optional<std::vector<CountedWork>> work_of_part(const LayerKind& kind, const std::string& recipe) {
+  if (!is_captured(kind) || is_loop_part(kind)) return std::nullopt;
+  const std::string& calls = kind.ops.front().word("calls");
+  if (calls.find("\"compiled\":true") != std::string::npos) return std::nullopt;
+  const bool strict = recipe.find("-fp32-") != std::string::npos;
+  return work_of_calls(calls, strict);
+}
+
+double loop_host_s(const DeviceProfile& profile, const LayerKind& kind) {
+  std::vector<double> per_step;
+  for (const SurfaceCount& s : profile.store().surfaces(profile.device())) {
+    if (s.recipe != profile.recipe() || !s.surface.kind || !is_loop_part(*s.surface.kind)) continue;
+    for (const StoredPoint& p : profile.points(s.surface.name)) {
+      if (p.measurement.host_s) per_step.push_back(*p.measurement.host_s / steps_of(*s.surface.kind));
+    }
+  }
+  return per_step.empty() ? 0 : median(per_step) * steps_of(kind);
+}
+
+}  // namespace ampere

@@ -1,0 +1,136 @@
+#include "model/work_covariance.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ampere {
+namespace {
+
+double square(double x) { return x * x; }
+
+// Of a distance that is squared.
+double matern52(double squared) {
+  const double r = std::sqrt(5 * squared);
+  return (1 + r + r * r / 3) * std::exp(-r);
+}
+
+// Standard deviations of the logarithm of a time, and lengths over which calls are alike, in the units of
+// coordinates_of(): most are powers of two. docs/one_model.md says where they come from.
+constexpr double kAll = 0.5;   // a factor that all calls share
+constexpr double kSize = 0.4;  // calls of one size are alike, whatever they do
+constexpr double kSizeLength = 6;
+constexpr double kFamily = 0.84;  // a factor that a family has
+constexpr double kShape = 0.84;   // what depends on the shape, smoothly
+constexpr double kRough = 0.25;   // and roughly
+constexpr double kRoughRate = 3;
+constexpr double kOwn = 0.1;  // what no other call tells
+// Correlations within a family: of calls of another name, and on other units, of their factor and their
+// shape.
+constexpr double kOtherName = 0.6, kOtherUnit = 0.7, kOtherUnitShape = 0.85;
+constexpr Coordinates kLengths = {12, 8, 10, 10, 10, 6, 10, 5, 3, 6, 6, 6, 2.5, 4, 2.5};
+// Calls take this much more than their roof, before anything is known.
+constexpr double kAboveRoof = 0.6;
+
+double covariance(const WorkPoint& a, const WorkPoint& b) {
+  double size = 0;
+  for (std::size_t i = 0; i < kSizeCoordinates; ++i) size += square(a.coordinates[i] - b.coordinates[i]);
+  double k = square(kAll) + square(kSize) * matern52(size / square(kSizeLength));
+  if (a.family != b.family) return k;
+  const bool same_unit = a.arithmetic == b.arithmetic, same_name = a.name == b.name;
+  double distance = 0;
+  for (std::size_t i = 0; i < kCoordinates; ++i)
+    distance += square((a.coordinates[i] - b.coordinates[i]) / kLengths[i]);
+  const double shape =
+      square(kShape) * matern52(distance) + square(kRough) * std::exp(-kRoughRate * std::sqrt(distance));
+  k += (same_name ? 1 : kOtherName) *
+       ((same_unit ? 1 : kOtherUnit) * square(kFamily) + (same_unit ? 1 : kOtherUnitShape) * shape);
+  if (same_unit && same_name && distance == 0) k += square(kOwn);
+  return k;
+}
+
+// The same of powers.
+constexpr double kPowerAll = 0.45;
+constexpr double kPowerRates = 0.2;
+constexpr double kPowerRate = 0.5;  // length, of rates
+constexpr double kPowerTime = 3.8;  // and of powers of two of the time
+constexpr double kPowerFamily = 0.35;
+constexpr double kPowerOwn = 0.08;
+constexpr double kShareAll = 0.15, kShareFamily = 0.6, kShareName = 0.25;
+
+double covariance(const RatePoint& a, const RatePoint& b) {
+  double distance = 0;
+  for (std::size_t i = 0; i < a.rates.size(); ++i) {
+    const double length = i + 1 < a.rates.size() ? kPowerRate : kPowerTime;
+    distance += square((a.rates[i] - b.rates[i]) / length);
+  }
+  const bool same_name = a.name == b.name;
+  const double alike = kShareAll + (a.family == b.family ? kShareFamily : 0) + (same_name ? kShareName : 0);
+  double k = square(kPowerAll) + square(kPowerRates) * matern52(distance) +
+             square(kPowerFamily) * alike * matern52(distance / 4);
+  if (same_name && distance == 0) k += square(kPowerOwn);
+  return k;
+}
+
+template <class Point>
+Eigen::MatrixXd covariances(const std::vector<Point>& a, const std::vector<Point>& b) {
+  Eigen::MatrixXd k(static_cast<Eigen::Index>(a.size()), static_cast<Eigen::Index>(b.size()));
+  const bool same = &a == &b;
+  for (std::size_t j = 0; j < b.size(); ++j) {
+    for (std::size_t i = same ? j : 0; i < a.size(); ++i)
+      k(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = covariance(a[i], b[j]);
+  }
+  if (same) k.triangularView<Eigen::StrictlyUpper>() = k.transpose();
+  return k;
+}
+
+bool multiplies(OpFamily family) {
+  switch (family) {
+    case OpFamily::kProduct:
+    case OpFamily::kConvolution:
+    case OpFamily::kConvolutionGradient:
+    case OpFamily::kDepthwise:
+    case OpFamily::kDepthwiseGradient:
+    case OpFamily::kAttention:
+    case OpFamily::kAttentionGradient:
+    case OpFamily::kRecurrent:
+    case OpFamily::kRecurrentGradient:
+      return true;
+    default:
+      return false;
+  }
+}
+
+constexpr double kMostRate = 1.5;
+
+}  // namespace
+
+int WorkNames::number(const OpWork& work) {
+  return numbers_.try_emplace({work.family, work.name}, static_cast<int>(numbers_.size())).first->second;
+}
+
+WorkPoint point_of(const OpWork& work, const Roof& roof, WorkNames& names) {
+  const double roof_s = roof.seconds(work);
+  return {work.family, names.number(work), work.arithmetic, coordinates_of(work, roof_s), std::log(roof_s)};
+}
+
+Eigen::MatrixXd time_covariance(const std::vector<WorkPoint>& a, const std::vector<WorkPoint>& b) {
+  return covariances(a, b);
+}
+
+double time_mean(const WorkPoint& point) { return point.log_roof_s + kAboveRoof; }
+
+RatePoint rate_point_of(const OpWork& work, const Roof& roof, double time_s, WorkNames& names) {
+  RatePoint point{work.family, names.number(work), {}};
+  const auto unit = static_cast<std::size_t>(work.arithmetic);
+  if (multiplies(work.family))
+    point.rates[unit] = std::sqrt(std::min(work.flops / time_s / roof.flops_per_s[unit], kMostRate));
+  point.rates[kArithmetics] = std::sqrt(std::min(work.bytes / time_s / roof.bytes_per_s, kMostRate));
+  point.rates[kArithmetics + 1] = std::log2(time_s / std::max(work.launches, 1e-3) / 1e-6);
+  return point;
+}
+
+Eigen::MatrixXd power_covariance(const std::vector<RatePoint>& a, const std::vector<RatePoint>& b) {
+  return covariances(a, b);
+}
+
+}  // namespace ampere

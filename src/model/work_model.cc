@@ -1,0 +1,200 @@
+#include "model/work_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/statistics.h"
+
+namespace ampere {
+namespace {
+
+// What a part's calls do not tell of it, relative: how they overlap, and what each finds in the cache.
+constexpr double kOwnTime = 0.03;
+constexpr double kOwnPower = 0.04;
+constexpr double kLeastWorkError = 0.005;
+// The process's own uncertainty is of single calls that it believes to err by themselves; on networks whose
+// kinds were left out it was found too small by this factor, and never below this share (docs/one_model.md).
+constexpr double kCaution = 1.3;
+constexpr double kLeastUnsure = 0.05;
+// Of a host that was asked once.
+constexpr double kHostUnsure = 0.25;
+
+double calls_in(const std::vector<CountedWork>& works) {
+  double count = 0;
+  for (const CountedWork& w : works) count += w.count;
+  return count;
+}
+
+// Works as numbers, each once.
+class Numbered {
+ public:
+  int number(const OpWork& work) {
+    const auto [at, is_new] = numbers_.try_emplace(work, static_cast<int>(works_.size()));
+    if (is_new) works_.push_back(work);
+    return at->second;
+  }
+  std::vector<SumTerm> terms(const std::vector<CountedWork>& works) {
+    std::vector<SumTerm> out;
+    for (const CountedWork& w : works) out.push_back({number(w.work), w.count});
+    return out;
+  }
+  const std::vector<OpWork>& works() const { return works_; }
+
+ private:
+  std::map<OpWork, int> numbers_;
+  std::vector<OpWork> works_;
+};
+
+// Several measurements of one place are one, their mean.
+std::vector<MeasuredWork> by_place(std::vector<MeasuredWork> seen) {
+  std::map<std::string, std::vector<MeasuredWork>> places;
+  for (MeasuredWork& m : seen) {
+    if (m.works.empty() || !(m.time_s > 0)) continue;
+    places[m.place].push_back(std::move(m));
+  }
+  std::vector<MeasuredWork> out;
+  for (auto& [place, all] : places) {
+    MeasuredWork one = all.front();
+    double log_time = 0, log_energy = 0;
+    int energies = 0;
+    for (const MeasuredWork& m : all) {
+      log_time += std::log(m.time_s) / static_cast<double>(all.size());
+      if (m.energy_j && *m.energy_j > 0) {
+        log_energy += std::log(*m.energy_j / m.time_s);
+        ++energies;
+      }
+      if (!one.host_s) one.host_s = m.host_s;
+    }
+    one.time_s = std::exp(log_time);
+    one.energy_j.reset();
+    if (energies > 0) one.energy_j = one.time_s * std::exp(log_energy / energies);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace
+
+struct WorkModel::Points {
+  Numbered numbered;
+  std::vector<AskedSum> sums;
+  std::vector<WorkPoint> points;
+  Eigen::VectorXd mean;
+};
+
+WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator) : roof_(believed_roof(accelerator)) {
+  const std::vector<MeasuredWork> seen = by_place(std::move(all));
+  if (seen.empty()) throw Error(ErrorKind::kNotProfiled, "nothing was measured on this device yet");
+  std::vector<TimedWork> timed;
+  for (const MeasuredWork& m : seen) timed.push_back({m.works, m.time_s});
+  roof_ = fitted_roof(roof_, timed);
+
+  Numbered numbered;
+  std::vector<SeenSum> times;
+  std::vector<double> host_per_call;
+  for (const MeasuredWork& m : seen) {
+    places_.emplace(m.place, static_cast<int>(times.size()));
+    times.push_back({numbered.terms(m.works), std::log(m.time_s), std::max(m.time_error, kLeastWorkError)});
+    if (m.host_s && *m.host_s > 0) host_per_call.push_back(*m.host_s / calls_in(m.works));
+  }
+  works_ = numbered.works();
+  Eigen::VectorXd mean(static_cast<Eigen::Index>(works_.size()));
+  for (const OpWork& work : works_) {
+    time_points_.push_back(point_of(work, roof_, names_));
+    mean(static_cast<Eigen::Index>(time_points_.size()) - 1) = time_mean(time_points_.back());
+  }
+  time_ = std::make_unique<SumProcess>(time_covariance(time_points_, time_points_), mean, times, kOwnTime);
+
+  // A part's power is that of its calls, each for the time that it takes.
+  std::vector<SeenSum> powers;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const MeasuredWork& m = seen[i];
+    if (!m.energy_j) continue;
+    SeenSum sum{times[i].terms, std::log(*m.energy_j / m.time_s), std::max(m.energy_error, kLeastWorkError)};
+    double total = 0;
+    for (SumTerm& t : sum.terms) total += t.weight *= std::exp(time_->values()(t.point));
+    for (SumTerm& t : sum.terms) t.weight /= total;
+    mean_log_power_ += sum.log_value;
+    power_places_.emplace(m.place, static_cast<int>(powers.size()));
+    powers.push_back(std::move(sum));
+  }
+  if (powers.empty()) throw Error(ErrorKind::kFailed, "no energy was measured on this device yet");
+  mean_log_power_ /= static_cast<double>(powers.size());
+  for (std::size_t i = 0; i < works_.size(); ++i)
+    power_points_.push_back(
+        rate_point_of(works_[i], roof_, std::exp(time_->values()(static_cast<Eigen::Index>(i))), names_));
+  mean.setConstant(mean_log_power_);
+  power_ = std::make_unique<SumProcess>(power_covariance(power_points_, power_points_), mean,
+                                        std::move(powers), kOwnPower);
+  if (host_per_call.empty()) return;
+  host_per_call_s_ = median(host_per_call);
+  host_deviation_ = kHostUnsure;
+}
+
+WorkModel::Points WorkModel::points_of(const std::vector<AskedWork>& asked) const {
+  Points points;
+  for (const AskedWork& one : asked) {
+    const auto seen = places_.find(one.place);
+    // What asks for nothing is given a call of next to nothing, since a logarithm needs one.
+    const bool nothing = one.works.empty();
+    points.sums.push_back(
+        {points.numbered.terms(nothing ? std::vector<CountedWork>{{OpWork{}, 1}} : one.works),
+         seen == places_.end() ? -1 : seen->second});
+  }
+  points.mean.resize(static_cast<Eigen::Index>(points.numbered.works().size()));
+  for (const OpWork& work : points.numbered.works()) {
+    points.points.push_back(point_of(work, roof_, names_));
+    points.mean(static_cast<Eigen::Index>(points.points.size()) - 1) = time_mean(points.points.back());
+  }
+  return points;
+}
+
+WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
+  Points points = points_of(asked);
+  const Eigen::MatrixXd cross = time_covariance(points.points, time_points_);
+  const SumPrediction times =
+      time_->at(points.sums, cross, time_covariance(points.points, points.points), points.mean);
+  const Eigen::VectorXd values = time_->means_at(cross, points.mean);
+
+  std::vector<RatePoint> rates;
+  const std::vector<OpWork>& works = points.numbered.works();
+  for (std::size_t i = 0; i < works.size(); ++i)
+    rates.push_back(rate_point_of(works[i], roof_, std::exp(values(static_cast<Eigen::Index>(i))), names_));
+  std::vector<AskedSum> sums = points.sums;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    for (std::size_t k = 0; k < sums[i].terms.size(); ++k)
+      sums[i].terms[k].weight = std::max(times.shares[i](static_cast<Eigen::Index>(k)), 1e-300);
+    const auto seen = power_places_.find(asked[i].place);
+    sums[i].seen = seen == power_places_.end() ? -1 : seen->second;
+  }
+  points.mean.setConstant(mean_log_power_);
+  const SumPrediction powers =
+      power_->at(sums, power_covariance(rates, power_points_), power_covariance(rates, rates), points.mean);
+
+  WorkCosts costs;
+  costs.time_s = times.log_mean.array().exp();
+  costs.energy_j = (times.log_mean + powers.log_mean).array().exp();
+  // What is asked for again needs no caution.
+  Eigen::VectorXd caution(costs.time_s.size()), least(costs.time_s.size());
+  for (Eigen::Index i = 0; i < caution.size(); ++i) {
+    const bool known = points.sums[static_cast<std::size_t>(i)].seen >= 0;
+    caution(i) = known ? 1 : kCaution;
+    least(i) = known ? 0 : kLeastUnsure;
+  }
+  const auto cautious = [&](const Eigen::MatrixXd& covariance) -> Eigen::MatrixXd {
+    return caution.asDiagonal() * covariance * caution.asDiagonal() + least * least.transpose();
+  };
+  costs.time_covariance = cautious(times.log_covariance);
+  costs.energy_covariance = cautious(times.log_covariance + powers.log_covariance);
+  costs.host_s.resize(costs.time_s.size());
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const auto at = static_cast<Eigen::Index>(i);
+    costs.host_s(at) = host_per_call_s_ * calls_in(asked[i].works);
+    if (asked[i].works.empty()) costs.time_s(at) = costs.energy_j(at) = 0;
+  }
+  costs.host_deviation = host_deviation_;
+  return costs;
+}
+
+}  // namespace ampere

@@ -1,0 +1,65 @@
+// What calls cost on a device, learned from all that was measured of it, layers and captured parts alike:
+// the one model (docs/one_model.md). It tells what nobody has measured, and how sure that is.
+#pragma once
+
+#include <Eigen/Core>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gp/sum_process.h"
+#include "model/roof.h"
+#include "model/work_covariance.h"
+
+namespace ampere {
+
+// Work that was measured. `place` tells work that is the very same, wherever it occurs.
+struct MeasuredWork {
+  std::string place;
+  std::vector<CountedWork> works;
+  double time_s = 0;
+  double time_error = 0.01;  // relative standard errors
+  std::optional<double> energy_j;
+  double energy_error = 0.02;
+  std::optional<double> host_s;
+};
+
+struct AskedWork {
+  std::string place;
+  std::vector<CountedWork> works;
+};
+
+// Of several works; errors of works that are alike go together. Covariances are of logarithms.
+struct WorkCosts {
+  Eigen::VectorXd time_s, energy_j, host_s;
+  Eigen::MatrixXd time_covariance, energy_covariance;
+  double host_deviation = 0;  // relative, of all host times together
+};
+
+class WorkModel {
+ public:
+  // Throws Error{kNotProfiled} where nothing was measured, Error{kFailed} where no energy was.
+  WorkModel(std::vector<MeasuredWork> seen, bool accelerator);
+
+  WorkCosts at(const std::vector<AskedWork>& asked) const;
+  std::size_t size() const { return places_.size(); }
+  const Roof& roof() const { return roof_; }
+
+ private:
+  struct Points;
+  Points points_of(const std::vector<AskedWork>& asked) const;
+
+  Roof roof_;
+  mutable WorkNames names_;
+  std::map<std::string, int> places_;        // to rows of time_
+  std::map<std::string, int> power_places_;  // to rows of power_
+  std::vector<OpWork> works_;
+  std::vector<WorkPoint> time_points_;
+  std::vector<RatePoint> power_points_;
+  std::unique_ptr<SumProcess> time_, power_;
+  double mean_log_power_ = 0;
+  double host_per_call_s_ = 0, host_deviation_ = 0;
+};
+
+}  // namespace ampere

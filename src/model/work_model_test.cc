@@ -1,0 +1,137 @@
+#include "model/work_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "base/error.h"
+#include "base/statistics.h"
+
+namespace ampere {
+namespace {
+
+OpWork product(double rows, double columns, double depth) {
+  OpWork w;
+  w.family = OpFamily::kProduct;
+  w.name = "single";
+  w.rows = rows;
+  w.columns = columns;
+  w.depth = depth;
+  w.flops = 2 * rows * columns * depth;
+  w.bytes = 4 * (rows * columns + rows * depth + columns * depth);
+  return w;
+}
+
+OpWork pointwise(double elements) {
+  OpWork w;
+  w.name = "plain";
+  w.rows = w.flops = elements;
+  w.bytes = 8 * elements;
+  return w;
+}
+
+// A device that computes products at a rate that grows with their depth, and moves everything else.
+double seconds(const OpWork& w) {
+  if (w.family == OpFamily::kProduct) return 3e-6 + w.flops / (30e12 * (1 - std::exp(-w.depth / 200)));
+  return 2e-6 + w.bytes / 3e12;
+}
+double watts(const OpWork& w) { return w.family == OpFamily::kProduct ? 500 : 300; }
+
+class WorkModelTest : public testing::Test {
+ protected:
+  double size(double low, double high) {
+    return std::round(
+        std::exp2(std::uniform_real_distribution<double>(std::log2(low), std::log2(high))(random_)));
+  }
+  std::vector<CountedWork> part() {
+    const double rows = size(64, 8192);
+    return {{product(rows, size(32, 2048), size(32, 2048)), 1}, {pointwise(rows * size(32, 2048)), 2}};
+  }
+  static double time_of(const std::vector<CountedWork>& works) {
+    double sum = 0;
+    for (const CountedWork& w : works) sum += w.count * seconds(w.work);
+    return sum;
+  }
+  static double energy_of(const std::vector<CountedWork>& works) {
+    double sum = 0;
+    for (const CountedWork& w : works) sum += w.count * seconds(w.work) * watts(w.work);
+    return sum;
+  }
+  MeasuredWork measured(const std::string& place, const std::vector<CountedWork>& works) {
+    const double noise = std::exp(0.01 * std::normal_distribution<double>()(random_));
+    return {place, works, time_of(works) * noise, 0.01, energy_of(works) * noise, 0.02, 1e-5};
+  }
+  std::mt19937 random_{7};
+};
+
+TEST_F(WorkModelTest, TellsPartsThatNobodyMeasured) {
+  std::vector<MeasuredWork> seen;
+  for (int i = 0; i < 150; ++i) seen.push_back(measured("part " + std::to_string(i), part()));
+  const WorkModel model(seen, true);
+  std::vector<double> time_errors, energy_errors;
+  int held = 0;
+  for (int i = 0; i < 40; ++i) {
+    std::vector<AskedWork> network;
+    double time_s = 0, energy_j = 0;
+    for (int k = 0; k < 8; ++k) {
+      network.push_back({"", part()});
+      time_s += time_of(network.back().works);
+      energy_j += energy_of(network.back().works);
+    }
+    const WorkCosts costs = model.at(network);
+    time_errors.push_back(std::abs(costs.time_s.sum() / time_s - 1));
+    energy_errors.push_back(std::abs(costs.energy_j.sum() / energy_j - 1));
+    const Eigen::VectorXd shares = costs.energy_j / costs.energy_j.sum();
+    const double deviation = std::sqrt(shares.dot(costs.energy_covariance * shares));
+    held += std::abs(std::log(costs.energy_j.sum() / energy_j)) < kZ95 * deviation;
+  }
+  EXPECT_LT(median(time_errors), 0.05);
+  EXPECT_LT(median(energy_errors), 0.05);
+  EXPECT_GE(held, 36);
+}
+
+TEST_F(WorkModelTest, WhatWasMeasuredIsKnown) {
+  std::vector<MeasuredWork> seen;
+  for (int i = 0; i < 30; ++i) seen.push_back(measured("part " + std::to_string(i), part()));
+  seen[3].time_s *= 1.5;  // something that its calls do not tell
+  *seen[3].energy_j *= 1.5;
+  const WorkModel model(seen, true);
+  const WorkCosts known = model.at({{"part 3", seen[3].works}}), unknown = model.at({{"", part()}});
+  EXPECT_NEAR(known.time_s(0) / seen[3].time_s, 1, 0.15);
+  EXPECT_LT(known.time_covariance(0, 0), unknown.time_covariance(0, 0));
+}
+
+TEST_F(WorkModelTest, FarAwayIsUnsure) {
+  std::vector<MeasuredWork> seen;
+  for (int i = 0; i < 50; ++i) seen.push_back(measured("part " + std::to_string(i), part()));
+  const WorkModel model(seen, true);
+  OpWork other;
+  other.family = OpFamily::kRecurrent;
+  other.name = "lstm";
+  other.flops = 1e9;
+  other.bytes = 1e7;
+  const WorkCosts near = model.at({{"", part()}}), far = model.at({{"", {{other, 1}}}});
+  EXPECT_GT(far.time_covariance(0, 0), 3 * near.time_covariance(0, 0));
+  EXPECT_TRUE(std::isfinite(far.energy_j(0)) && far.energy_j(0) > 0);
+}
+
+TEST_F(WorkModelTest, LearnsTheRoof) {
+  std::vector<TimedWork> seen;
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<CountedWork> works = part();
+    seen.push_back({works, time_of(works) / 50});
+  }
+  const Roof roof = fitted_roof(believed_roof(true), seen);
+  EXPECT_GT(roof.flops_per_s[0], 5 * believed_roof(true).flops_per_s[0]);
+}
+
+TEST_F(WorkModelTest, RefusesWithoutMeasurements) {
+  EXPECT_THROW(WorkModel({}, true), Error);
+  MeasuredWork timed = measured("one", part());
+  timed.energy_j.reset();
+  EXPECT_THROW(WorkModel({timed}, true), Error);
+}
+
+}  // namespace
+}  // namespace ampere
