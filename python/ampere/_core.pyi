@@ -472,6 +472,11 @@ def profile(device: Device, model: Model, batch: int = 1, recipe: Recipe | None 
     Measures what is not in the store yet, point by point; each is kept at once, so a run that was stopped goes on where it was. `target` 0.05: until the energy of this network is known to 5%. `exact`: only its own layers, once each. 0 of the others: what suits the device.
     """
 
+def parts_to_measure(device: Device, candidates: Model, batch: int, recipe: Recipe | None, population: Sequence[Sequence[tuple[int, float]]], most: int) -> list[int]:
+    """
+    An order of captured parts that are not measured yet: those first that make networks like those of the population known soonest. Networks are lists of parts, by their places, and how often each has them.
+    """
+
 class Interval:
     """
     An expected value and the bounds that hold it with 95% probability. Times a number of iterations it is that of all of them together.
@@ -526,6 +531,10 @@ class LayerEstimate:
     def extrapolated(self) -> bool:
         """outside the channels that were profiled"""
 
+    @property
+    def measured(self) -> bool:
+        """false: told by what else was measured on the device"""
+
     def __repr__(self) -> str: ...
 
 class Estimate:
@@ -567,6 +576,10 @@ class Estimate:
     @property
     def regime(self) -> str:
         """"cpu", "device-bound", "host-bound\""""
+
+    @property
+    def unmeasured(self) -> float:
+        """share of the energy of layers whose kind was never measured here"""
 
     @property
     def modelled(self) -> bool:
