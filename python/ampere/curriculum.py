@@ -18,15 +18,17 @@ import torch
 
 from . import _core
 from .capture import Step, Training, capture
-from .capture.parts import VIEWS, Part, body_of, footprint_of, last_phases, writers_of
+from .capture.parts import HOST, VIEWS, Part, body_of, footprint_of, last_phases, writers_of
 from .population import networks
 from .profiled import Profile
 from .recipes import threads_of
 
-# Calls in one go: what is chosen next hangs on what was measured, but not on the last few.
-AT_ONCE = 12
+AT_ONCE = 12  # calls, between two looks at the clock
+SECONDS_EACH = 0.4  # of measuring, about
 CAPTURING = 0.15  # of the time: networks are drawn until it is over
-MOST_REFUSED = 50
+MOST_ROUNDS = 6  # of drawing, until there is enough that is not known yet
+MOST_REFUSED_IN_A_ROW = 8
+LOOPS = (0, 200)  # modules of training loops whose issuing is timed, where a host issues work
 MOST_CANDIDATES = 2500
 MOST_OF_AN_OP = 200  # without foreach an optimizer makes a handful of calls for every tensor
 # Larger tensors than this take long to make, and tell little more.
@@ -74,10 +76,7 @@ class Candidates:
             self.population.append(list(counts.items()))
 
     def network(self, places: list[int]) -> _core.Model:
-        nodes: list[dict[str, Any]] = [{"op": "input", "name": "(input)", "shape": [1]}]
-        for place in places:
-            nodes.append({**self.nodes[place], "batch": 1, "inputs": [nodes[-1]["name"]]})
-        return _core.Model.from_json(json.dumps({"schema_version": 1, "name": "calls", "nodes": nodes}))
+        return network_of([self.nodes[place] for place in places])
 
 
 def single_calls(step: Step) -> Iterator[Part]:
@@ -120,38 +119,64 @@ def measure_calls(
     """Until the minutes are over; what is measured is kept at once, and known the next time."""
     start = time.monotonic()
     end = start + 60 * minutes
-    candidates, rng = Candidates(where), random.Random(seed)
-    for model, inputs, loss, optimizer in networks(rng, where):
-        candidates.add(capture(Training(model, inputs, loss, optimizer, precision), torch.device(where)))
-        if time.monotonic() > start + CAPTURING * 60 * minutes or len(candidates.nodes) >= MOST_CANDIDATES:
-            break
     strict = precision if precision in ("fp32", "tf32") and where != "cpu" else "default"
     recipe = _core.Recipe(optimizer="captured", precision=strict, threads=threads_of(where))
-    everything = candidates.network(list(range(len(candidates.nodes))))
-    order = _core.parts_to_measure(there, everything, 1, recipe, candidates.population, len(candidates.nodes))
-    refused = 0
+    candidates, drawn = Candidates(where), networks(random.Random(seed), where)
+    order: list[int] = []
+    for _ in range(MOST_ROUNDS):
+        until = time.monotonic() + CAPTURING * 60 * minutes
+        while time.monotonic() < until and len(candidates.nodes) < MOST_CANDIDATES:
+            model, inputs, loss, optimizer = next(drawn)
+            candidates.add(capture(Training(model, inputs, loss, optimizer, precision), torch.device(where)))
+        everything = candidates.network(list(range(len(candidates.nodes))))
+        order = _core.parts_to_measure(there, everything, 1, recipe, candidates.population, len(candidates.nodes))
+        if len(order) * SECONDS_EACH > end - time.monotonic() or len(candidates.nodes) >= MOST_CANDIDATES:
+            break
+    refusals: list[str] = []
+    in_a_row = 0
 
-    def measure(places: list[int]) -> None:
+    def measure(nodes: list[dict[str, Any]]) -> None:
         """A call that the device refuses is left out, and the others are measured."""
-        nonlocal refused
+        nonlocal in_a_row
+        if time.monotonic() > end:
+            return
         try:
-            done.took_kinds(_core.profile(there, candidates.network(places), 1, recipe, exact=True, on_step=on_step))
+            done.took_kinds(_core.profile(there, network_of(nodes), 1, recipe, exact=True, on_step=on_step))
+            in_a_row = 0
         except _core.NoMeterError:
             raise
-        except _core.Error:
-            if len(places) == 1:
-                refused += 1
-                if refused > MOST_REFUSED:
-                    raise
+        except _core.Error as e:
+            if len(nodes) > 1:
+                for half in (nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]):
+                    measure(half)
                 return
-            for half in (places[: len(places) // 2], places[len(places) // 2 :]):
-                measure(half)
+            refusals.append(f"{nodes[0]['label']}: {e}")
+            in_a_row += 1
+            if in_a_row >= MOST_REFUSED_IN_A_ROW or not done.parts and len(refusals) >= 3:
+                raise  # it is not the calls
 
-    for first in range(0, len(order), AT_ONCE):
-        if time.monotonic() > end:
-            break
-        measure(order[first : first + AT_ONCE])
+    if where != "cpu":
+        measure([loop_node(modules) for modules in LOOPS])
+    place = 0
+    while place < len(order) and time.monotonic() < end:
+        some = max(1, min(AT_ONCE, int((end - time.monotonic()) / SECONDS_EACH)))
+        measure([candidates.nodes[i] for i in order[place : place + some]])
+        place += some
     done.notes.append(
         f"chosen among {len(candidates.nodes)} calls of {len(candidates.population)} networks"
-        + (f"; {refused} could not be measured" if refused else "")
+        + ("; all of them are known now" if place >= len(order) else "")
+        + (f"; {len(refusals)} could not be measured, first {refusals[0]}" if refusals else "")
     )
+
+
+def loop_node(modules: int) -> dict[str, Any]:
+    """What stands for a training loop in a network: nothing runs on the device."""
+    name = f"{HOST} {modules}"
+    return {"op": "calls", "name": name, "label": "host", "bytes": 1, "calls": "{}", "host": [modules]}
+
+
+def network_of(nodes: list[dict[str, Any]]) -> _core.Model:
+    chain: list[dict[str, Any]] = [{"op": "input", "name": "(input)", "shape": [1]}]
+    for node in nodes:
+        chain.append({**node, "batch": 1, "inputs": [chain[-1]["name"]]})
+    return _core.Model.from_json(json.dumps({"schema_version": 1, "name": "calls", "nodes": chain}))

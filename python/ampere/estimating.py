@@ -88,7 +88,7 @@ def estimate(
 
 
 def unmeasured_note(found: _core.Estimate) -> list[str]:
-    if found.unmeasured <= 0:
+    if found.unmeasured < 0.005:
         return []
     return [
         f"{found.unmeasured:.0%} of this energy is of parts that were never measured on the device; other calls tell them"
@@ -110,9 +110,13 @@ def captured_estimate(
             there, network, captured.step.batch, captured.recipe(), mode=mode, exact=measures, on_step=on_step
         )
     except _core.NotProfiledError as e:
-        if there.can_measure:
-            raise
         kinds = [line for line in str(e).splitlines() if line.startswith("  ")]
+        if there.can_measure:
+            raise _core.NotProfiledError(
+                f"{len(kinds) or 'some'} kinds of parts of this step were not measured on {there.name} under this recipe "
+                "yet, and nothing else tells them: leave exact=False away to measure them, or measure the device with "
+                "ampere.profile(device, minutes=5); compiled regions must be measured:\n" + "\n".join(kinds)
+            ) from e
         raise _core.NotProfiledError(
             f"{len(kinds) or 'some'} kinds of parts of this step were not measured on {there.name} yet, of which only "
             f"{there.store} is here; estimate it once where the device is, and take the store from there:\n"

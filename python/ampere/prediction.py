@@ -93,6 +93,11 @@ class Prediction:
         return self.estimate.modelled
 
     @property
+    def unmeasured(self) -> float:
+        """Share of the energy that is of parts nobody measured on this device: other calls tell them."""
+        return self.estimate.unmeasured
+
+    @property
     def two_clocks(self) -> bool:
         return self.estimate.regime != "cpu"
 
@@ -159,6 +164,7 @@ class Prediction:
             "idle_power_w": self.estimate.idle_power_w,
             "regime": self.regime,
             "modelled": self.modelled,
+            "unmeasured": self.unmeasured,
             "notes": self.notes,
             "modules": [vars(module) for module in self.by_module()],
         }

@@ -79,7 +79,7 @@ class Profile:
                 ("known", f"{known.recipe}: {counted(known.kinds, 'kind')} {what}, {counted(known.points, 'point')}")
             )
         if not self.known:
-            rows.append(("known", "nothing yet; give a model to measure"))
+            rows.append(("known", "nothing yet; give a model, or minutes for any, to measure"))
         return rows
 
     def __str__(self) -> str:

@@ -97,6 +97,14 @@ def profile_of(
     **library: Any,
 ) -> Profile:
     where = device_type(device)
+    if minutes is not None:
+        if model is not None:
+            raise TypeError(
+                "profile() takes minutes for a device, without a model: a model's own parts take what they take"
+            )
+        if isinstance(minutes, bool) or not isinstance(minutes, (int, float)) or not 0 < minutes <= MOST_MINUTES:
+            raise ValueError(f"minutes must be a number, more than 0 and at most {MOST_MINUTES}, not {minutes!r}")
+        precision_words(precision, where)
     there = device if isinstance(device, _core.Device) else open_device(where, store, worker, meter)
     done = Profile(there.name, there.id, there.meter, there.energy_modelled, there.store)
     done.notes += map(in_python, there.notes)
@@ -119,9 +127,6 @@ def profile_of(
     if minutes is not None:
         from .curriculum import measure_calls
 
-        precision_words(precision, where)
-        if not 0 < minutes <= MOST_MINUTES:
-            raise ValueError(f"minutes must be more than 0 and at most {MOST_MINUTES}, not {minutes}")
         measure_calls(there, where, precision, minutes, done, on_step)
         return known_of(done, there)
     if is_module(model):

@@ -46,7 +46,7 @@ Estimate estimate_split(const LayerModels& models, const std::vector<Layer>& lay
   const DeviceProfile& profile = models.profile();
   SplitParts parts = split_parts(models, layers);
   const double sum_j = parts.device_j, sum_s = parts.device_s;
-  const double unmeasured = sum_j > 0 ? parts.energies.unmeasured / sum_j : 0;
+  const double unmeasured = parts.energies.mean > 0 ? parts.energies.unmeasured / parts.energies.mean : 0;
   apply(split_factors(profile, family), parts);
   // Nobody issues what is replayed.
   if (mode == MeasureMode::kReplay) parts.host_s = parts.host_s_variance = 0;

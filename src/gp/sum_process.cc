@@ -56,10 +56,11 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
       for (const SumTerm& t : one.terms) rest(i) += t.weight * (values_(t.point) - mean(t.point));
     }
     const Eigen::MatrixXd points_with_sums = times_shares(covariance, seen_);  // points x sums
+    const Eigen::MatrixXd sums_with_points = points_with_sums.transpose();  // columns lie together in memory
     factor_ = Eigen::MatrixXd::Zero(n, n);
     for (Eigen::Index i = 0; i < n; ++i) {
       const SeenSum& one = seen_[static_cast<std::size_t>(i)];
-      for (const SumTerm& t : one.terms) factor_.row(i) += t.weight * points_with_sums.row(t.point);
+      for (const SumTerm& t : one.terms) factor_.col(i) += t.weight * sums_with_points.col(t.point);
       factor_(i, i) += own_ * own_ + one.error * one.error;
     }
     if (!cholesky_in_place(&factor_))

@@ -114,8 +114,11 @@ const WorkModel* LayerModels::works() const {
       any_modelled = any_modelled || m.modelled;
     }
   }
-  fitted = {behind,
-            energies ? std::make_shared<const WorkModel>(std::move(seen), profile_.two_clocks()) : nullptr};
+  fitted = {behind, nullptr};
+  try {
+    if (energies) fitted.model = std::make_shared<const WorkModel>(std::move(seen), profile_.two_clocks());
+  } catch (const Error&) {  // nothing among it that tells anything
+  }
   profile_.fitted_->works_modelled = any_modelled;
   return fitted.model.get();
 }
@@ -123,7 +126,8 @@ const WorkModel* LayerModels::works() const {
 bool LayerModels::tells(const std::string& key) const {
   if (has(key)) return true;
   const LayerKind& kind = plan(key).kind;
-  return (is_loop_part(kind) || work_of_part(kind, profile_.recipe())) && works();
+  if (is_loop_part(kind)) return works() && (!profile_.two_clocks() || loop_host_s(profile_, kind) > 0);
+  return work_of_part(kind, profile_.recipe()) && works();
 }
 
 WorkCosts LayerModels::unmeasured(const std::vector<std::string>& keys) const {
@@ -297,7 +301,10 @@ HostTime LayerModels::host(const std::string& key) const {
   }
   if (values.empty() && is_captured(plan(key).kind) && works()) {
     const LayerKind& kind = plan(key).kind;
-    const double mean = is_loop_part(kind) ? loop_host_s(profile_, kind) : unmeasured({key}).host_s(0);
+    const auto parts = work_of_part(kind, profile_.recipe());
+    const double mean = is_loop_part(kind) ? loop_host_s(profile_, kind)
+                        : parts            ? works()->host_s(*parts)
+                                           : 0;
     return {mean, kHostScatter * mean};
   }
   if (values.empty()) return {};

@@ -25,8 +25,10 @@ std::optional<std::vector<CountedWork>> work_of_part(const LayerKind& kind, cons
   if (!is_captured(kind) || is_loop_part(kind)) return std::nullopt;
   const std::string& calls = kind.ops.front().word("calls");
   if (calls.find("\"compiled\":true") != std::string::npos) return std::nullopt;
-  const bool strict = recipe.find("-fp32-") != std::string::npos;
-  return work_of_calls(calls, strict);
+  const auto says = [&](const char* word) { return recipe.find(word) != std::string::npos; };
+  return work_of_calls(calls, says("-fp32-")   ? TensorFloat::kNowhere
+                              : says("-tf32-") ? TensorFloat::kEverywhere
+                                               : TensorFloat::kConvolutions);
 }
 
 double loop_host_s(const DeviceProfile& profile, const LayerKind& kind) {

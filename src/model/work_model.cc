@@ -17,8 +17,6 @@ constexpr double kLeastWorkError = 0.005;
 // kinds were left out it was found too small by this factor, and never below this share (docs/one_model.md).
 constexpr double kCaution = 1.3;
 constexpr double kLeastUnsure = 0.05;
-// Of a host that was asked once.
-constexpr double kHostUnsure = 0.25;
 
 double calls_in(const std::vector<CountedWork>& works) {
   double count = 0;
@@ -127,9 +125,7 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator) : roof_(be
   mean.setConstant(mean_log_power_);
   power_ = std::make_unique<SumProcess>(power_covariance(power_points_, power_points_), mean,
                                         std::move(powers), kOwnPower);
-  if (host_per_call.empty()) return;
-  host_per_call_s_ = median(host_per_call);
-  host_deviation_ = kHostUnsure;
+  if (!host_per_call.empty()) host_per_call_s_ = median(host_per_call);
 }
 
 WorkModel::Points WorkModel::points_of(const std::vector<AskedWork>& asked) const {
@@ -148,6 +144,10 @@ WorkModel::Points WorkModel::points_of(const std::vector<AskedWork>& asked) cons
     points.mean(static_cast<Eigen::Index>(points.points.size()) - 1) = time_mean(points.points.back());
   }
   return points;
+}
+
+double WorkModel::host_s(const std::vector<CountedWork>& works) const {
+  return host_per_call_s_ * calls_in(works);
 }
 
 WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
@@ -187,13 +187,10 @@ WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
   };
   costs.time_covariance = cautious(times.log_covariance);
   costs.energy_covariance = cautious(times.log_covariance + powers.log_covariance);
-  costs.host_s.resize(costs.time_s.size());
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const auto at = static_cast<Eigen::Index>(i);
-    costs.host_s(at) = host_per_call_s_ * calls_in(asked[i].works);
     if (asked[i].works.empty()) costs.time_s(at) = costs.energy_j(at) = 0;
   }
-  costs.host_deviation = host_deviation_;
   return costs;
 }
 

@@ -32,9 +32,8 @@ struct AskedWork {
 
 // Of several works; errors of works that are alike go together. Covariances are of logarithms.
 struct WorkCosts {
-  Eigen::VectorXd time_s, energy_j, host_s;
+  Eigen::VectorXd time_s, energy_j;
   Eigen::MatrixXd time_covariance, energy_covariance;
-  double host_deviation = 0;  // relative, of all host times together
 };
 
 class WorkModel {
@@ -43,6 +42,8 @@ class WorkModel {
   WorkModel(std::vector<MeasuredWork> seen, bool accelerator);
 
   WorkCosts at(const std::vector<AskedWork>& asked) const;
+  // What the host takes to issue them, by how many calls they are.
+  double host_s(const std::vector<CountedWork>& works) const;
   std::size_t size() const { return places_.size(); }
   const Roof& roof() const { return roof_; }
 
@@ -59,7 +60,7 @@ class WorkModel {
   std::vector<RatePoint> power_points_;
   std::unique_ptr<SumProcess> time_, power_;
   double mean_log_power_ = 0;
-  double host_per_call_s_ = 0, host_deviation_ = 0;
+  double host_per_call_s_ = 0;
 };
 
 }  // namespace ampere

@@ -47,7 +47,7 @@ std::vector<int> parts_to_measure(Device& device, const Model& model, const Trai
   for (const PartCounts& network : population) {
     PopulationSum sum;
     for (const PartCount& p : network) {
-      if (p.part < 0 || p.part >= static_cast<int>(candidates.size()) || !(p.count > 0))
+      if (p.part < 0 || p.part >= static_cast<int>(candidates.size()) || !(p.count > 0 && p.count < 1e12))
         throw bad_input("a network of the population has a part that is not among the candidates");
       sum.push_back({p.part, p.count});
     }

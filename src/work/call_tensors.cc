@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kMostTensors = 1u << 20;
 constexpr int kMostNesting = 8;
+constexpr std::uint64_t kMostOfASize = std::uint64_t{1} << 40;
+constexpr double kMostElements = 1e15;
 
 [[noreturn]] void wrong(const char* what) { throw bad_input(std::string("captured calls: ") + what); }
 
@@ -49,11 +51,23 @@ ElementType type_of(const std::string& name) {
   return found == known.end() ? ElementType{4, false} : found->second;
 }
 
+// Of a tensor that a device could hold.
+std::vector<double> whole_numbers_of(const Json& list) {
+  std::vector<double> out;
+  for (const Json& value : list) {
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMostOfASize)
+      wrong("sizes and strides are whole numbers, and not so large");
+    out.push_back(static_cast<double>(value.get<std::uint64_t>()));
+  }
+  return out;
+}
+
 CallTensor tensor_of(const Json& json) {
   if (!json.is_object()) wrong("a tensor is an object");
   CallTensor tensor;
-  tensor.sizes = numbers_of(list_of(json, "sizes"));
-  tensor.strides = numbers_of(list_of(json, "strides"));
+  tensor.sizes = whole_numbers_of(list_of(json, "sizes"));
+  tensor.strides = whole_numbers_of(list_of(json, "strides"));
+  if (tensor.elements() > kMostElements) wrong("a tensor is larger than any memory");
   if (tensor.sizes.size() != tensor.strides.size()) wrong("a tensor has as many strides as sizes");
   const auto dtype = json.find("dtype");
   const ElementType type =
@@ -103,6 +117,14 @@ const CallTensor* AtenCall::argument(std::size_t place) const {
 
 std::vector<double> AtenCall::numbers(std::size_t place) const {
   return place < args->size() ? numbers_of((*args)[place]) : std::vector<double>();
+}
+
+bool AtenCall::flag(std::size_t place) const {
+  return place < args->size() && (*args)[place].is_boolean() && (*args)[place].get<bool>();
+}
+
+double AtenCall::number(std::size_t place) const {
+  return place < args->size() && (*args)[place].is_number() ? (*args)[place].get<double>() : 0;
 }
 
 bool AtenCall::flag_anywhere() const {

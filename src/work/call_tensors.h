@@ -43,6 +43,9 @@ struct AtenCall {
   // A list of whole numbers or flags; empty where the argument is none.
   std::vector<double> numbers(std::size_t place) const;
   bool flag_anywhere() const;  // whether any argument is `true`
+  // Of one argument; false and 0 where it is something else.
+  bool flag(std::size_t place) const;
+  double number(std::size_t place) const;
 };
 
 class CapturedCalls {

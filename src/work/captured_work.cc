@@ -5,12 +5,15 @@
 #include <map>
 #include <set>
 
+#include "base/error.h"
 #include "work/call_tensors.h"
 
 namespace ampere {
 namespace {
 
 using Names = std::set<std::string>;
+
+constexpr double kMostOfAnything = 1e30;
 
 // Another look at the same memory, or memory that nobody writes to: no work.
 const Names& views() {
@@ -105,6 +108,105 @@ const Names& pools() {
   return names;
 }
 
+bool is_pointwise(std::string op) {
+  static const Names names = {"add",
+                              "sub",
+                              "rsub",
+                              "mul",
+                              "div",
+                              "relu",
+                              "threshold",
+                              "gelu",
+                              "silu",
+                              "sigmoid",
+                              "tanh",
+                              "exp",
+                              "log",
+                              "sqrt",
+                              "rsqrt",
+                              "pow",
+                              "where",
+                              "neg",
+                              "abs",
+                              "sgn",
+                              "sign",
+                              "clamp",
+                              "clamp_min",
+                              "clamp_max",
+                              "native_dropout",
+                              "bernoulli",
+                              "hardtanh",
+                              "hardswish",
+                              "hardsigmoid",
+                              "leaky_relu",
+                              "elu",
+                              "softplus",
+                              "mish",
+                              "glu",
+                              "log_sigmoid",
+                              "logit",
+                              "erf",
+                              "sin",
+                              "cos",
+                              "reciprocal",
+                              "square",
+                              "lerp",
+                              "addcmul",
+                              "addcdiv",
+                              "eq",
+                              "ne",
+                              "lt",
+                              "le",
+                              "gt",
+                              "ge",
+                              "logical_and",
+                              "logical_or",
+                              "logical_not",
+                              "logical_xor",
+                              "bitwise_and",
+                              "bitwise_or",
+                              "bitwise_not",
+                              "masked_fill",
+                              "maximum",
+                              "minimum",
+                              "remainder",
+                              "fmod",
+                              "floor_divide",
+                              "floor",
+                              "ceil",
+                              "round",
+                              "log1p",
+                              "expm1",
+                              "isnan",
+                              "isinf",
+                              "isfinite",
+                              "uniform",
+                              "normal",
+                              "random",
+                              "rand",
+                              "randn",
+                              "rand_like",
+                              "randn_like",
+                              "tril",
+                              "triu",
+                              "smooth_l1_loss",
+                              "huber_loss",
+                              "binary_cross_entropy",
+                              "mse_loss",
+                              "l1_loss",
+                              "binary_cross_entropy_with_logits",
+                              "softshrink",
+                              "hardshrink",
+                              "atan",
+                              "nan_to_num",
+                              "scalar_tensor"};
+  if (!op.empty() && op.back() == '_') op.pop_back();
+  const std::string backward = "_backward";
+  if (op.size() > backward.size() && op.compare(op.size() - backward.size(), backward.size(), backward) == 0)
+    op.erase(op.size() - backward.size());
+  return names.count(op) > 0;
+}
+
 // Of pointwise calls, those that compute more than they move, by what they are alike in.
 std::string pointwise_name(const std::string& op) {
   static const std::map<std::string, std::string> heavy = {
@@ -175,7 +277,7 @@ Arithmetic arithmetic_of(int element_bytes, bool may_be_tf32) {
 
 class Reader {
  public:
-  Reader(const CapturedCalls& calls, bool strict) : calls_(calls), strict_(strict) {}
+  Reader(const CapturedCalls& calls, TensorFloat tensor_float) : calls_(calls), tensor_float_(tensor_float) {}
 
   std::vector<CountedWork> read() {
     for (const AtenCall& call : calls_.calls()) read(call);
@@ -193,7 +295,8 @@ class Reader {
     if (op == "convolution" || op == "cudnn_convolution" || op == "_conv_depthwise2d")
       return convolution(call);
     if (op == "convolution_backward") return convolution_gradient(call);
-    if (op.rfind("_foreach", 0) == 0 || op.rfind("_amp_foreach", 0) == 0 || op.rfind("_fused", 0) == 0)
+    if (op.rfind("_foreach", 0) == 0 || op.rfind("_amp_foreach", 0) == 0 || op.rfind("_fused_adam", 0) == 0 ||
+        op.rfind("_fused_sgd", 0) == 0)
       return update(call);
     if (const std::string name = norm_name(op); !name.empty()) return norm(call, name);
     other(call);
@@ -219,7 +322,7 @@ class Reader {
     if (!a || !b) return other(call);
     OpWork work = begun(call, OpFamily::kProduct, batched ? "batched" : "single");
     work.element_bytes = a->element_bytes;
-    work.arithmetic = arithmetic_of(work.element_bytes, false);
+    work.arithmetic = arithmetic_of(work.element_bytes, tensor_float_ == TensorFloat::kEverywhere);
     work.groups = batched ? a->size(0) : 1;
     work.rows = a->size(-2);
     work.depth = a->size(-1);
@@ -233,24 +336,27 @@ class Reader {
     add(std::move(work));
   }
 
-  // rows: places of the output; columns: its channels; depth: channels that each reads.
-  OpWork convolved(const AtenCall& call, const CallTensor& x, const CallTensor& weight, const CallTensor& y,
-                   bool gradient) const {
+  // rows: places of the output; columns: its channels; depth: channels that each reads. A transposed
+  // convolution is the gradient of another, whose output is what this one reads.
+  OpWork convolved(const AtenCall& call, const CallTensor& input, const CallTensor& weight,
+                   const CallTensor& output, std::size_t transposed_at, bool gradient) const {
+    const bool transposed = call.flag(transposed_at);
+    const CallTensor &x = transposed ? output : input, &y = transposed ? input : output;
+    const double groups = std::max(1.0, call.number(transposed_at + 2));
     const double out = weight.size(0), in = std::max(1.0, weight.size(1));
-    const double groups = std::max(1.0, std::floor(x.size(1) / in));
     const bool depthwise = groups > 1 && in <= 2;
     const OpFamily plain = gradient ? OpFamily::kConvolutionGradient : OpFamily::kConvolution;
     const OpFamily single = gradient ? OpFamily::kDepthwiseGradient : OpFamily::kDepthwise;
-    OpWork work = begun(call, depthwise ? single : plain, "convolution");
+    OpWork work = begun(call, depthwise ? single : plain, transposed ? "transposed" : "convolution");
     work.element_bytes = x.element_bytes;
-    work.arithmetic = arithmetic_of(work.element_bytes, !strict_);
+    work.arithmetic = arithmetic_of(work.element_bytes, tensor_float_ != TensorFloat::kNowhere);
     work.kernel_area = weight.elements_from(2);
     work.rows = x.size(0) * y.elements_from(2);
     work.columns = depthwise ? out : std::floor(out / groups);
     work.depth = depthwise ? 1 : in;
     work.groups = groups;
     work.flops = 2 * work.rows * out * in * work.kernel_area;
-    work.bytes = (x.elements() + weight.elements() + work.rows * out) * work.element_bytes;
+    work.bytes = (x.elements() + weight.elements() + y.elements()) * work.element_bytes;
     work.layout = x.channels_last() ? 1 : 0;
     return work;
   }
@@ -263,7 +369,7 @@ class Reader {
     const CallTensor *x = call.argument(0), *weight = call.argument(1);
     if (!x || !weight || call.makes.empty()) return other(call);
     const CallTensor& y = *call.makes.front();
-    OpWork work = convolved(call, *x, *weight, y, false);
+    OpWork work = convolved(call, *x, *weight, y, 6, false);
     work.strided = is_strided(call.numbers(3));
     add(std::move(work));
     if (!call.argument(2)) return;
@@ -277,9 +383,12 @@ class Reader {
     const CallTensor *y = call.argument(0), *x = call.argument(1), *weight = call.argument(2);
     const std::vector<double> wanted = call.numbers(call.args->empty() ? 0 : call.args->size() - 1);
     if (!x || !weight || !y || wanted.size() != 3) return other(call);
+    for (const double flag : wanted) {
+      if (flag != 0 && flag != 1) return other(call);
+    }
     const double passes = wanted[0] + wanted[1];
     if (passes > 0) {
-      OpWork work = convolved(call, *x, *weight, *y, true);
+      OpWork work = convolved(call, *x, *weight, *y, 7, true);
       if (passes < 2) work.name += wanted[1] > 0 ? " weight" : " input";
       work.flops *= passes;
       work.bytes *= passes;
@@ -343,7 +452,7 @@ class Reader {
     const double layers = std::max(1.0, std::floor(static_cast<double>(weights.size()) / 2));
     double parameters = 0;
     for (const CallTensor* w : weights) parameters += w->elements();
-    work.arithmetic = arithmetic_of(work.element_bytes, !strict_);
+    work.arithmetic = arithmetic_of(work.element_bytes, tensor_float_ != TensorFloat::kNowhere);
     work.rows = samples;
     work.columns = std::floor(weights.front()->size(0) / gates);
     work.depth = x.size(2);
@@ -351,7 +460,7 @@ class Reader {
     work.flops = 2 * samples * length * parameters * passes;
     work.bytes = (x.elements() + samples * length * work.columns * layers * 6 + parameters * length / 8) *
                  work.element_bytes * passes;
-    work.launches = work.groups;
+    work.launches = std::max(1.0, work.groups);
     add(std::move(work));
   }
 
@@ -369,7 +478,7 @@ class Reader {
       work.rows = x->size(1);
     } else if (name == "group_norm") {
       work.rows = x->size(0) * 32;
-    } else if (name == "layer_norm") {
+    } else if (name == "layer_norm" || name == "rms_norm") {
       double width = x->size(-1);
       for (const CallTensor* t : call.arguments) {
         if (t && t->sizes.size() == 1) {
@@ -429,7 +538,10 @@ class Reader {
       if (op == "embedding" || op == "index" || op == "gather") work.bytes = 2 * made * work.element_bytes;
     } else {
       const bool copy = copies().count(op) > 0;
-      work = begun(call, copy ? OpFamily::kCopy : OpFamily::kPointwise, copy ? "copy" : pointwise_name(op));
+      const OpFamily family = copy               ? OpFamily::kCopy
+                              : is_pointwise(op) ? OpFamily::kPointwise
+                                                 : OpFamily::kOther;
+      work = begun(call, family, copy ? "copy" : family == OpFamily::kOther ? op : pointwise_name(op));
       work.flops = copy ? 0 : largest;
       work.rows = largest;
       work.layout = copy ? (mixed(call, largest) || gaps(call, largest) ? 1 : 0)
@@ -467,15 +579,23 @@ class Reader {
   }
 
   const CapturedCalls& calls_;
-  bool strict_;
+  TensorFloat tensor_float_;
   std::vector<CountedWork> works_;
 };
 
 }  // namespace
 
-std::vector<CountedWork> work_of_calls(const std::string& text, bool strict) {
+std::vector<CountedWork> work_of_calls(const std::string& text, TensorFloat tensor_float) {
   const CapturedCalls calls(text);
-  return Reader(calls, strict).read();
+  std::vector<CountedWork> works = Reader(calls, tensor_float).read();
+  for (const CountedWork& w : works) {
+    for (const double value : {w.work.flops, w.work.bytes, w.work.launches, w.work.rows, w.work.columns,
+                               w.work.depth, w.work.groups, w.work.kernel_area}) {
+      if (!(value >= 0 && value < kMostOfAnything))
+        throw bad_input("captured calls: a call is too large to be true");
+    }
+  }
+  return works;
 }
 
 std::vector<CountedWork> gathered(std::vector<CountedWork> works) {

@@ -8,10 +8,14 @@
 
 namespace ampere {
 
-// `calls`: the text that a node of captured calls has (docs/capture.md). `strict`: float32 is never computed
-// as TF32. Views cost nothing and are not among the works; calls that nobody has described are pointwise ones
-// that move their tensors. Throws Error{kBadInput} for what is no such text.
-std::vector<CountedWork> work_of_calls(const std::string& calls, bool strict);
+// Where float32 is computed as TF32 on devices that can: nowhere, in convolutions as PyTorch comes, or in
+// matrix products too.
+enum class TensorFloat { kNowhere, kConvolutions, kEverywhere };
+
+// `calls`: the text that a node of captured calls has (docs/capture.md). Views cost nothing and are not among
+// the works; calls that nobody has described are OpFamily::kOther. Throws Error{kBadInput} for what is no
+// such text.
+std::vector<CountedWork> work_of_calls(const std::string& calls, TensorFloat tensor_float);
 
 // Alike works as one, with their counts added up.
 std::vector<CountedWork> gathered(std::vector<CountedWork> works);

@@ -33,7 +33,7 @@ const std::string kConvolution =
    "args":[{"t":3},{"t":0},{"t":1},null,[2,2],[1,1],[1,1],false,[0,0],1,[true,true,false]],"out":[4,5,null]}]})";
 
 TEST(CapturedWork, OfAConvolution) {
-  const std::vector<CountedWork> works = work_of_calls(kConvolution, false);
+  const std::vector<CountedWork> works = work_of_calls(kConvolution, TensorFloat::kConvolutions);
   ASSERT_EQ(works.size(), 3u);  // a view is no work
   const OpWork* forward = find(works, OpFamily::kConvolution);
   ASSERT_TRUE(forward);
@@ -49,7 +49,7 @@ TEST(CapturedWork, OfAConvolution) {
   ASSERT_TRUE(backward);
   EXPECT_EQ(backward->flops, 2 * forward->flops);
   EXPECT_TRUE(find(works, OpFamily::kPointwise));
-  EXPECT_EQ(find(work_of_calls(kConvolution, true), OpFamily::kConvolution)->arithmetic,
+  EXPECT_EQ(find(work_of_calls(kConvolution, TensorFloat::kNowhere), OpFamily::kConvolution)->arithmetic,
             Arithmetic::kFloat32);
 }
 
@@ -59,7 +59,7 @@ TEST(CapturedWork, OfProductsAndUpdates) {
                            tensor("[64,256]", "[256,1]", "bfloat16") + R"(],
     "forward":[{"op":"aten::mm","args":[{"t":0},{"t":1}],"out":[2]},{"op":"aten::mm","args":[{"t":0},{"t":1}],"out":[2]}],
     "update":[{"op":"aten::_foreach_add_","args":[[{"t":0},{"t":1}],[{"t":0},{"t":1}]],"out":[0,1]}]})";
-  const std::vector<CountedWork> works = work_of_calls(text, false);
+  const std::vector<CountedWork> works = work_of_calls(text, TensorFloat::kConvolutions);
   ASSERT_EQ(works.size(), 2u);
   const OpWork* product = find(works, OpFamily::kProduct);
   ASSERT_TRUE(product);
@@ -80,7 +80,7 @@ TEST(CapturedWork, OfAttentionAndItsGradient) {
     "forward":[{"op":"aten::scaled_dot_product_attention","args":[{"t":0},{"t":1},{"t":2},null,0.0,true],"out":[3],
                 "autocast":"bfloat16"}],
     "backward":[{"op":"aten::scaled_dot_product_attention","args":[{"t":3}],"out":[0,1,2],"of":0}]})";
-  const std::vector<CountedWork> works = work_of_calls(text, false);
+  const std::vector<CountedWork> works = work_of_calls(text, TensorFloat::kConvolutions);
   const OpWork* forward = find(works, OpFamily::kAttention);
   const OpWork* backward = find(works, OpFamily::kAttentionGradient);
   ASSERT_TRUE(forward && backward);
@@ -90,13 +90,37 @@ TEST(CapturedWork, OfAttentionAndItsGradient) {
   EXPECT_EQ(forward->groups, 8);
 }
 
+TEST(CapturedWork, OfATransposedConvolution) {
+  const std::string text = R"({"tensors":[)" + tensor("[8,64,14,14]", "[12544,196,14,1]") + "," +
+                           tensor("[64,32,2,2]", "[128,4,2,1]") + "," +
+                           tensor("[8,32,28,28]", "[25088,784,28,1]") +
+                           R"(],"forward":[{"op":"aten::convolution",
+    "args":[{"t":0},{"t":1},null,[2,2],[0,0],[1,1],true,[0,0],1],"out":[2]}]})";
+  const std::vector<CountedWork> works = work_of_calls(text, TensorFloat::kConvolutions);
+  ASSERT_EQ(works.size(), 1u);
+  EXPECT_EQ(works[0].work.groups, 1);
+  EXPECT_EQ(works[0].work.flops, 2.0 * 8 * 196 * 64 * 32 * 4);
+}
+
+TEST(CapturedWork, DoesNotPretendToKnowACall) {
+  const std::string text = R"({"tensors":[)" + tensor("[8,8]", "[8,1]") +
+                           R"(],"forward":[{"op":"aten::_linalg_svd","args":[{"t":0}],"out":[0]},
+    {"op":"aten::mul_","args":[{"t":0},2.0],"out":[0]}]})";
+  const std::vector<CountedWork> works = work_of_calls(text, TensorFloat::kConvolutions);
+  EXPECT_TRUE(find(works, OpFamily::kOther));
+  EXPECT_TRUE(find(works, OpFamily::kPointwise));
+}
+
 TEST(CapturedWork, RefusesWhatIsNoPart) {
   for (const char* text :
        {"", "[]", "17", R"({"tensors":1})", R"({"forward":[{}]})",
         R"({"forward":[{"op":"aten::mm","args":[{"t":9}]}]})", R"({"tensors":[{"sizes":[1],"strides":[]}]})",
         R"({"backward":[{"op":"aten::gru","args":[],"out":[],"of":0}]})",
+        R"({"tensors":[{"sizes":[-1],"strides":[1]}]})", R"({"tensors":[{"sizes":[1e300],"strides":[1]}]})",
+        R"({"tensors":[{"sizes":["8"],"strides":[1]}]})",
+        R"({"tensors":[{"sizes":[1000000000,1000000000],"strides":[1,1]}]})",
         R"({"forward":[{"op":"x","args":[[[[[[[[[[[1]]]]]]]]]]]}]})"})
-    EXPECT_THROW(work_of_calls(text, false), Error) << text;
+    EXPECT_THROW(work_of_calls(text, TensorFloat::kConvolutions), Error) << text;
 }
 
 TEST(CapturedWork, TakesOddCallsAsTheyCome) {
@@ -107,7 +131,7 @@ TEST(CapturedWork, TakesOddCallsAsTheyCome) {
                {"op":"aten::lstm","args":[{"t":1}],"out":[null,7]},
                {"op":"aten::native_layer_norm","args":[{"t":1}],"out":[1]},
                {"op":"aten::never_heard_of","args":[{"t":0}],"out":[0]}]})";
-  for (const CountedWork& w : work_of_calls(text, false)) {
+  for (const CountedWork& w : work_of_calls(text, TensorFloat::kConvolutions)) {
     const Coordinates at = coordinates_of(w.work, 1e-6);
     for (double x : at) EXPECT_TRUE(std::isfinite(x));
   }

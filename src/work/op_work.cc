@@ -16,6 +16,7 @@ double log2_of(double value) { return std::log2(std::max(value, 1.0)); }
 
 // How often 2 divides a size, up to `most`: kernels like sizes that fill their blocks.
 double alignment(double size, int most) {
+  if (!(size >= 1 && size < 1e18)) return 0;
   auto whole = static_cast<std::int64_t>(size);
   int times = 0;
   while (whole > 0 && times < most && whole % 2 == 0) {
@@ -36,6 +37,7 @@ bool has_columns(OpFamily family) {
     case OpFamily::kGather:
     case OpFamily::kPooling:
     case OpFamily::kUpdate:
+    case OpFamily::kOther:
       return false;
     default:
       return true;

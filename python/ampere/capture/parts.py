@@ -325,8 +325,9 @@ def body_of(
                 elif writers.get(number, ("",))[0] == "aten::sort" and info.sizes == (info.below,):
                     entry["after"] = "sort"  # where everything was: each place once
                 low, high = info.values or (0, (info.below or 2) - 1)
-                high = about(high)
-                low = 0 if 0 <= low < high // 8 else min(about(low), high)
+                if number not in ends:  # those say how many rows there are
+                    high = about(high)
+                    low = 0 if 0 <= low < high // 8 else min(about(low), high)
                 entry["values"] = [max(0, low), min(high, info.below - 1)] if info.below else [low, high]
         elif phases_of_memory.get(info.storage, "forward") != "forward":
             entry["until"] = phases_of_memory[info.storage]

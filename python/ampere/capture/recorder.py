@@ -142,7 +142,9 @@ class Recorder(TorchDispatchMode):
         if self.paused or func.namespace != "aten":
             return self.not_recorded(func, args, kwargs)
         if func is aten.clone.default and not args[0].numel():
-            return args[0].detach()  # batch norm's memory for its gradient: without the device it is empty, and is cloned
+            return args[
+                0
+            ].detach()  # batch norm's memory for its gradient: without the device it is empty, and is cloned
         if (unmasked := self.without_masks(func, args, kwargs)) is not None:
             return unmasked
         encoded = [encode(arg, self.number) for arg in args]
