@@ -34,6 +34,7 @@ class Numbered {
   }
   std::vector<SumTerm> terms(const std::vector<CountedWork>& works) {
     std::vector<SumTerm> out;
+    out.reserve(works.size());
     for (const CountedWork& w : works) out.push_back({number(w.work), w.count});
     return out;
   }
@@ -85,6 +86,7 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator) : roof_(be
   const std::vector<MeasuredWork> seen = by_place(std::move(all));
   if (seen.empty()) throw Error(ErrorKind::kNotProfiled, "nothing was measured on this device yet");
   std::vector<TimedWork> timed;
+  timed.reserve(seen.size());
   for (const MeasuredWork& m : seen) timed.push_back({m.works, m.time_s});
   roof_ = fitted_roof(roof_, timed);
 

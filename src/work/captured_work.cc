@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "work/call_tensors.h"
@@ -13,193 +15,65 @@ namespace {
 
 using Names = std::set<std::string>;
 
+Names words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+}
+
 constexpr double kMostOfAnything = 1e30;
 
 // Another look at the same memory, or memory that nobody writes to: no work.
 const Names& views() {
-  static const Names names = {"t",
-                              "transpose",
-                              "view",
-                              "_unsafe_view",
-                              "permute",
-                              "expand",
-                              "detach",
-                              "alias",
-                              "slice",
-                              "select",
-                              "unsqueeze",
-                              "squeeze",
-                              "split",
-                              "chunk",
-                              "reshape",
-                              "unbind",
-                              "split_with_sizes",
-                              "empty",
-                              "lift_fresh",
-                              "as_strided",
-                              "empty_like",
-                              "as_strided_",
-                              "new_empty_strided",
-                              "empty_strided",
-                              "new_empty",
-                              "unfold",
-                              "diagonal",
-                              "view_as",
-                              "expand_as",
-                              "_reshape_alias",
-                              "narrow",
-                              "movedim",
-                              "squeeze_",
-                              "unsqueeze_",
-                              "_local_scalar_dense"};
+  static const Names names = words(
+      "t transpose view _unsafe_view permute expand detach alias slice select unsqueeze squeeze "
+      "split chunk reshape unbind split_with_sizes empty lift_fresh as_strided empty_like "
+      "as_strided_ new_empty_strided empty_strided new_empty unfold diagonal view_as expand_as "
+      "_reshape_alias narrow movedim squeeze_ unsqueeze_ _local_scalar_dense");
   return names;
 }
 
 const Names& copies() {
-  static const Names names = {
-      "_to_copy",       "copy_",  "clone",  "cat",        "contiguous", "roll",      "constant_pad_nd",
-      "stack",          "repeat", "zeros",  "ones",       "full",       "fill_",     "select_backward",
-      "slice_backward", "zero_",  "arange", "zeros_like", "ones_like",  "new_zeros", "new_ones"};
+  static const Names names = words(
+      "_to_copy copy_ clone cat contiguous roll constant_pad_nd stack repeat zeros ones full "
+      "fill_ select_backward slice_backward zero_ arange zeros_like ones_like new_zeros "
+      "new_ones");
   return names;
 }
 
 const Names& reductions() {
-  static const Names names = {"sum",
-                              "mean",
-                              "mse_loss",
-                              "var",
-                              "amax",
-                              "argmax",
-                              "cumsum",
-                              "any",
-                              "all",
-                              "max",
-                              "min",
-                              "norm",
-                              "linalg_vector_norm",
-                              "nll_loss_forward",
-                              "nll_loss2d_forward"};
+  static const Names names = words(
+      "sum mean mse_loss var amax argmax cumsum any all max min norm linalg_vector_norm "
+      "nll_loss_forward nll_loss2d_forward");
   return names;
 }
 
 // Reads or writes rows that numbers point at.
 const Names& gathers() {
-  static const Names names = {"embedding",
-                              "embedding_dense_backward",
-                              "index",
-                              "index_put",
-                              "gather",
-                              "index_select",
-                              "scatter",
-                              "scatter_add",
-                              "index_add",
-                              "nll_loss_backward",
-                              "_index_put_impl_",
-                              "nll_loss2d_backward"};
+  static const Names names = words(
+      "embedding embedding_dense_backward index index_put gather index_select scatter "
+      "scatter_add index_add nll_loss_backward _index_put_impl_ nll_loss2d_backward");
   return names;
 }
 
 const Names& pools() {
-  static const Names names = {"max_pool2d_with_indices",       "max_pool2d_with_indices_backward",
-                              "max_pool3d_with_indices",       "_adaptive_avg_pool2d",
-                              "_adaptive_avg_pool2d_backward", "avg_pool2d",
-                              "avg_pool2d_backward",           "upsample_bilinear2d",
-                              "upsample_bilinear2d_backward"};
+  static const Names names = words(
+      "max_pool2d_with_indices max_pool2d_with_indices_backward max_pool3d_with_indices "
+      "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward avg_pool2d avg_pool2d_backward "
+      "upsample_bilinear2d upsample_bilinear2d_backward");
   return names;
 }
 
 bool is_pointwise(std::string op) {
-  static const Names names = {"add",
-                              "sub",
-                              "rsub",
-                              "mul",
-                              "div",
-                              "relu",
-                              "threshold",
-                              "gelu",
-                              "silu",
-                              "sigmoid",
-                              "tanh",
-                              "exp",
-                              "log",
-                              "sqrt",
-                              "rsqrt",
-                              "pow",
-                              "where",
-                              "neg",
-                              "abs",
-                              "sgn",
-                              "sign",
-                              "clamp",
-                              "clamp_min",
-                              "clamp_max",
-                              "native_dropout",
-                              "bernoulli",
-                              "hardtanh",
-                              "hardswish",
-                              "hardsigmoid",
-                              "leaky_relu",
-                              "elu",
-                              "softplus",
-                              "mish",
-                              "glu",
-                              "log_sigmoid",
-                              "logit",
-                              "erf",
-                              "sin",
-                              "cos",
-                              "reciprocal",
-                              "square",
-                              "lerp",
-                              "addcmul",
-                              "addcdiv",
-                              "eq",
-                              "ne",
-                              "lt",
-                              "le",
-                              "gt",
-                              "ge",
-                              "logical_and",
-                              "logical_or",
-                              "logical_not",
-                              "logical_xor",
-                              "bitwise_and",
-                              "bitwise_or",
-                              "bitwise_not",
-                              "masked_fill",
-                              "maximum",
-                              "minimum",
-                              "remainder",
-                              "fmod",
-                              "floor_divide",
-                              "floor",
-                              "ceil",
-                              "round",
-                              "log1p",
-                              "expm1",
-                              "isnan",
-                              "isinf",
-                              "isfinite",
-                              "uniform",
-                              "normal",
-                              "random",
-                              "rand",
-                              "randn",
-                              "rand_like",
-                              "randn_like",
-                              "tril",
-                              "triu",
-                              "smooth_l1_loss",
-                              "huber_loss",
-                              "binary_cross_entropy",
-                              "mse_loss",
-                              "l1_loss",
-                              "binary_cross_entropy_with_logits",
-                              "softshrink",
-                              "hardshrink",
-                              "atan",
-                              "nan_to_num",
-                              "scalar_tensor"};
+  static const Names names = words(
+      "add sub rsub mul div relu threshold gelu silu sigmoid tanh exp log sqrt rsqrt pow where "
+      "neg abs sgn sign clamp clamp_min clamp_max native_dropout bernoulli hardtanh hardswish "
+      "hardsigmoid leaky_relu elu softplus mish glu log_sigmoid logit erf sin cos reciprocal "
+      "square lerp addcmul addcdiv eq ne lt le gt ge logical_and logical_or logical_not "
+      "logical_xor bitwise_and bitwise_or bitwise_not masked_fill maximum minimum remainder "
+      "fmod floor_divide floor ceil round log1p expm1 isnan isinf isfinite uniform normal "
+      "random rand randn rand_like randn_like tril triu smooth_l1_loss huber_loss "
+      "binary_cross_entropy mse_loss l1_loss binary_cross_entropy_with_logits softshrink "
+      "hardshrink atan nan_to_num scalar_tensor");
   if (!op.empty() && op.back() == '_') op.pop_back();
   const std::string backward = "_backward";
   if (op.size() > backward.size() && op.compare(op.size() - backward.size(), backward.size(), backward) == 0)
@@ -602,6 +476,7 @@ std::vector<CountedWork> gathered(std::vector<CountedWork> works) {
   std::map<OpWork, double> counts;
   for (CountedWork& w : works) counts[std::move(w.work)] += w.count;
   std::vector<CountedWork> out;
+  out.reserve(counts.size());
   for (const auto& [work, count] : counts) out.push_back({work, count});
   return out;
 }
