@@ -178,3 +178,44 @@ class GruTranslator(nn.Module):
         written, _ = self.writer(embedded, state)
         seen, _ = self.attention(written, read, read, need_weights=False)
         return self.head(torch.cat([written, seen], dim=-1))
+
+
+class LstmAcoustic(nn.Module):
+    """Three recurrent layers in both directions, and a class for each moment of sound."""
+
+    def __init__(self, bands: int = 80, state: int = 320, classes: int = 48):
+        super().__init__()
+        self.recurrent = nn.LSTM(bands, state, num_layers=3, batch_first=True, bidirectional=True, dropout=0.2)
+        self.classes = nn.Linear(2 * state, classes)
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        return self.classes(self.recurrent(frames)[0])
+
+
+class GruSensors(nn.Module):
+    """What somebody does, by a few sensors that they wear."""
+
+    def __init__(self, sensors: int = 9, state: int = 192, classes: int = 6):
+        super().__init__()
+        self.first = nn.Linear(sensors, 64)
+        self.recurrent = nn.GRU(64, state, num_layers=2, batch_first=True)
+        self.classes = nn.Linear(state, classes)
+
+    def forward(self, series: torch.Tensor) -> torch.Tensor:
+        return self.classes(self.recurrent(torch.relu(self.first(series)))[0][:, -1])
+
+
+class ConvSensors(nn.Module):
+    """The same by convolutions over time."""
+
+    def __init__(self, sensors: int = 9, width: int = 96, classes: int = 6):
+        super().__init__()
+        layers: list[nn.Module] = []
+        for index in range(4):
+            layers += [nn.Conv1d(width if index else sensors, width, 5, padding=2), nn.BatchNorm1d(width), nn.ReLU()]
+            layers += [nn.MaxPool1d(2)]
+        self.features = nn.Sequential(*layers)
+        self.classes = nn.Sequential(nn.Dropout(0.5), nn.Linear(width, 128), nn.ReLU(), nn.Linear(128, classes))
+
+    def forward(self, series: torch.Tensor) -> torch.Tensor:
+        return self.classes(self.features(series.transpose(1, 2)).mean(2))

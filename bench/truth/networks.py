@@ -117,6 +117,45 @@ def _text_to_text(head: str, config: str, words: int, batch: int, length: int = 
                    batch, f"{length} + {length} tokens")
 
 
+def _deeplabv3_mobilenet() -> nn.Module:
+    return torchvision.models.segmentation.deeplabv3_mobilenet_v3_large(
+        weights=None, weights_backbone=None, num_classes=21, aux_loss=False)
+
+
+def _bert_medium(length: int) -> Network:
+    return _classify_text("BertForSequenceClassification", "BertConfig", 30522, 32, length, hidden_size=512,
+                          num_hidden_layers=8, num_attention_heads=8, intermediate_size=2048)
+
+
+def _mpnet_base(length: int) -> Network:
+    return _classify_text("MPNetForSequenceClassification", "MPNetConfig", 30527, 16, length)
+
+
+def _distilgpt2(length: int) -> Network:
+    return _language_model("GPT2LMHeadModel", "GPT2Config", 50257, 8, length, n_layer=6)
+
+
+def _pythia_70m(length: int) -> Network:
+    return _language_model("GPTNeoXForCausalLM", "GPTNeoXConfig", 50304, 8, length, hidden_size=512,
+                           num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048)
+
+
+def _hubert_base(samples: int) -> Network:
+    build = _transformer("HubertForSequenceClassification", "HubertConfig", num_labels=12,
+                         apply_spec_augment=False, layerdrop=0.0)
+    return Network(build, _floats("input_values", samples), _integers(12), cross_entropy, 8,
+                   f"{samples} samples of sound")
+
+
+def _frames(build: Callable[[], nn.Module], length: int) -> Network:
+    """Sound as 80 bands, one class for each moment."""
+    return Network(build, _floats("frames", length, 80), _integers(48, length), cross_entropy, 16, f"{length}x80")
+
+
+def _sensors(build: Callable[[], nn.Module], length: int) -> Network:
+    return Network(build, _floats("series", length, 9), _integers(6), cross_entropy, 128, f"{length}x9")
+
+
 def _deit_small() -> Network:
     build = _transformer("ViTForImageClassification", "ViTConfig", hidden_size=384, num_hidden_layers=12,
                          num_attention_heads=6, intermediate_size=1536, num_labels=1000)
@@ -223,6 +262,47 @@ NETWORKS: dict[str, Network] = {
                            "1x32x256"),
     "gru_translator": _words(modules.GruTranslator, 20000, 40, 20000, 64, each=True),
     "encoder_classifier": _words(modules.EncoderClassifier, 25000, 128, 4, 32),
+    # For networks of which nothing was measured: each at two input sizes.
+    "resnet101": _vision("resnet101", 16),
+    "resnet101_160": _vision("resnet101", 16, 160),
+    "vgg13_bn": _vision("vgg13_bn", 32),
+    "vgg13_bn_160": _vision("vgg13_bn", 32, 160),
+    "densenet169": _vision("densenet169", 16),
+    "densenet169_192": _vision("densenet169", 16, 192),
+    "efficientnet_b1": _vision("efficientnet_b1", 32, 240),
+    "efficientnet_b1_192": _vision("efficientnet_b1", 32, 192),
+    "regnet_x_800mf": _vision("regnet_x_800mf", 64),
+    "regnet_x_800mf_288": _vision("regnet_x_800mf", 64, 288),
+    "regnet_y_3_2gf": _vision("regnet_y_3_2gf", 32),
+    "regnet_y_3_2gf_160": _vision("regnet_y_3_2gf", 32, 160),
+    "mobilenet_v3_small": _vision("mobilenet_v3_small", 128),
+    "mobilenet_v3_small_160": _vision("mobilenet_v3_small", 128, 160),
+    "shufflenet_v2_x1_5": _vision("shufflenet_v2_x1_5", 64),
+    "shufflenet_v2_x1_5_288": _vision("shufflenet_v2_x1_5", 64, 288),
+    "vit_b_32": _vision("vit_b_32", 64),
+    "vit_b_32_288": _vision("vit_b_32", 64, 288, image_size=288),
+    "swin_s": _vision("swin_s", 16),
+    "swin_s_256": _vision("swin_s", 16, 256),
+    "convnext_small": _vision("convnext_small", 16),
+    "convnext_small_160": _vision("convnext_small", 16, 160),
+    "deeplabv3_mobilenet": _segmentation(_deeplabv3_mobilenet, 21, 8, 320),
+    "deeplabv3_mobilenet_224": _segmentation(_deeplabv3_mobilenet, 21, 8, 224),
+    "bert_medium": _bert_medium(128),
+    "bert_medium_64": _bert_medium(64),
+    "mpnet_base": _mpnet_base(128),
+    "mpnet_base_320": _mpnet_base(320),
+    "distilgpt2": _distilgpt2(256),
+    "distilgpt2_160": _distilgpt2(160),
+    "pythia_70m": _pythia_70m(512),
+    "pythia_70m_320": _pythia_70m(320),
+    "hubert_base": _hubert_base(32000),
+    "hubert_base_48000": _hubert_base(48000),
+    "lstm_acoustic": _frames(modules.LstmAcoustic, 300),
+    "lstm_acoustic_180": _frames(modules.LstmAcoustic, 180),
+    "gru_sensors": _sensors(modules.GruSensors, 128),
+    "gru_sensors_320": _sensors(modules.GruSensors, 320),
+    "conv_sensors": _sensors(modules.ConvSensors, 256),
+    "conv_sensors_600": _sensors(modules.ConvSensors, 600),
 }
 
 

@@ -9,8 +9,11 @@
 namespace ampere {
 namespace {
 
-// The sums are made straight around what their terms were last believed to be; shares settle quickly.
-constexpr int kRounds = 4;
+// The sums are made straight around what their terms were last believed to be. A sum of two terms whose
+// values are far from the prior would swing, now one and now the other having all of it, so shares go half of
+// the way.
+constexpr int kRounds = 10;
+constexpr double kSettled = 0.01;  // largest change of a share
 constexpr double kLongestStep = 1.5;
 
 // The sum's logarithm; `terms` become shares of it.
@@ -49,12 +52,23 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
   if (n == 0) return;
   for (int round = 0; round < kRounds; ++round) {
     Eigen::VectorXd rest(n);
+    std::vector<SeenSum> next = seen;
+    double moved = round > 0 ? 0 : 1;
     for (Eigen::Index i = 0; i < n; ++i) {
-      SeenSum& one = seen_[static_cast<std::size_t>(i)];
-      one.terms = seen[static_cast<std::size_t>(i)].terms;
-      rest(i) = one.log_value - log_sum(one.terms, values_);
-      for (const SumTerm& t : one.terms) rest(i) += t.weight * (values_(t.point) - mean(t.point));
+      std::vector<SumTerm>& terms = next[static_cast<std::size_t>(i)].terms;
+      const std::vector<SumTerm>& before = seen_[static_cast<std::size_t>(i)].terms;
+      rest(i) = next[static_cast<std::size_t>(i)].log_value - log_sum(terms, values_);
+      for (std::size_t k = 0; k < terms.size(); ++k) {
+        double& share = terms[k].weight;
+        if (round > 0) {
+          moved = std::max(moved, std::abs(share - before[k].weight));
+          share = (share + before[k].weight) / 2;
+        }
+        rest(i) += share * (values_(terms[k].point) - mean(terms[k].point));
+      }
     }
+    if (moved < kSettled) break;
+    seen_ = std::move(next);
     const Eigen::MatrixXd points_with_sums = times_shares(covariance, seen_);  // points x sums
     const Eigen::MatrixXd sums_with_points = points_with_sums.transpose();  // columns lie together in memory
     factor_ = Eigen::MatrixXd::Zero(n, n);

@@ -71,13 +71,32 @@ double covariance(const RatePoint& a, const RatePoint& b) {
   return k;
 }
 
+// What the place of two calls adds. Half of each variance is the place's own and half its relative's, so the
+// two are as far apart as the kinship says.
 template <class Point>
-Eigen::MatrixXd covariances(const std::vector<Point>& a, const std::vector<Point>& b) {
+double covariance_of_place(const Point& a, const Point& b, const Kinship& kinship, bool same) {
+  if (a.where != b.where) return 0;
+  return (square(kinship.all) + (a.family == b.family ? square(kinship.family) : 0) +
+          (same ? square(kinship.own) : 0)) /
+         2;
+}
+
+bool same_call(const WorkPoint& a, const WorkPoint& b) {
+  return a.name == b.name && a.arithmetic == b.arithmetic && a.coordinates == b.coordinates;
+}
+bool same_call(const RatePoint& a, const RatePoint& b) { return a.name == b.name && a.rates == b.rates; }
+
+template <class Point>
+Eigen::MatrixXd covariances(const std::vector<Point>& a, const std::vector<Point>& b,
+                            const Kinship& kinship) {
+  const bool relatives = kinship.all > 0 || kinship.family > 0 || kinship.own > 0;
   Eigen::MatrixXd k(static_cast<Eigen::Index>(a.size()), static_cast<Eigen::Index>(b.size()));
   const bool same = &a == &b;
   for (std::size_t j = 0; j < b.size(); ++j) {
     for (std::size_t i = same ? j : 0; i < a.size(); ++i)
-      k(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = covariance(a[i], b[j]);
+      k(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
+          covariance(a[i], b[j]) +
+          (relatives ? covariance_of_place(a[i], b[j], kinship, same_call(a[i], b[j])) : 0);
   }
   if (same) k.triangularView<Eigen::StrictlyUpper>() = k.transpose();
   return k;
@@ -110,17 +129,19 @@ int WorkNames::number(const OpWork& work) {
 
 WorkPoint point_of(const OpWork& work, const Roof& roof, WorkNames& names) {
   const double roof_s = roof.seconds(work);
-  return {work.family, names.number(work), work.arithmetic, coordinates_of(work, roof_s), std::log(roof_s)};
+  return {work.family,      names.number(work), work.arithmetic, coordinates_of(work, roof_s),
+          std::log(roof_s), Where::kHere};
 }
 
-Eigen::MatrixXd time_covariance(const std::vector<WorkPoint>& a, const std::vector<WorkPoint>& b) {
-  return covariances(a, b);
+Eigen::MatrixXd time_covariance(const std::vector<WorkPoint>& a, const std::vector<WorkPoint>& b,
+                                const Kinship& kinship) {
+  return covariances(a, b, kinship);
 }
 
 double time_mean(const WorkPoint& point) { return point.log_roof_s + kAboveRoof; }
 
 RatePoint rate_point_of(const OpWork& work, const Roof& roof, double time_s, WorkNames& names) {
-  RatePoint point{work.family, names.number(work), {}};
+  RatePoint point{work.family, names.number(work), {}, Where::kHere};
   const auto unit = static_cast<std::size_t>(work.arithmetic);
   if (multiplies(work.family))
     point.rates[unit] = std::sqrt(std::min(work.flops / time_s / roof.flops_per_s[unit], kMostRate));
@@ -129,8 +150,12 @@ RatePoint rate_point_of(const OpWork& work, const Roof& roof, double time_s, Wor
   return point;
 }
 
-Eigen::MatrixXd power_covariance(const std::vector<RatePoint>& a, const std::vector<RatePoint>& b) {
-  return covariances(a, b);
+Eigen::MatrixXd power_covariance(const std::vector<RatePoint>& a, const std::vector<RatePoint>& b,
+                                 const Kinship& kinship) {
+  return covariances(a, b, kinship);
 }
+
+Relation sister_card() { return {{0.02, 0.015, 0.015}, {0.05, 0.02, 0.02}}; }
+Relation other_software() { return {{0.06, 0.1, 0.12}, {0.05, 0.05, 0.05}}; }
 
 }  // namespace ampere

@@ -10,6 +10,21 @@
 
 namespace ampere {
 
+// Where a call runs: on the device that is asked about, or on a relative of it that was measured before.
+enum class Where { kHere, kElsewhere };
+
+// How far relatives are apart, relative standard deviations: of all calls together, of a family, of one call.
+struct Kinship {
+  double all = 0, family = 0, own = 0;
+};
+// Of times and powers. Cards of one name differ by the silicon they got, and by how it is cooled.
+struct Relation {
+  Kinship time, power;
+};
+Relation sister_card();
+// The same hardware under another driver, or another version of the framework, whose kernels may be others.
+Relation other_software();
+
 // A call as the process sees it.
 struct WorkPoint {
   OpFamily family;
@@ -17,6 +32,7 @@ struct WorkPoint {
   Arithmetic arithmetic;
   Coordinates coordinates;
   double log_roof_s = 0;
+  Where where = Where::kHere;
 };
 
 // Numbers for names, the same for the same.
@@ -30,8 +46,10 @@ class WorkNames {
 
 WorkPoint point_of(const OpWork& work, const Roof& roof, WorkNames& names);
 
-// Of the logarithms of times, docs/one_model.md. Points that are equal share what is each point's own.
-Eigen::MatrixXd time_covariance(const std::vector<WorkPoint>& a, const std::vector<WorkPoint>& b);
+// Of the logarithms of times, docs/one_model.md. Points that are equal share what is each point's own; points
+// at the same place share what that place has beyond its relatives.
+Eigen::MatrixXd time_covariance(const std::vector<WorkPoint>& a, const std::vector<WorkPoint>& b,
+                                const Kinship& kinship = {});
 // The prior mean of the logarithm of a call's time.
 double time_mean(const WorkPoint& point);
 
@@ -40,8 +58,10 @@ struct RatePoint {
   OpFamily family;
   int name = 0;
   std::array<double, kArithmetics + 2> rates;
+  Where where = Where::kHere;
 };
 RatePoint rate_point_of(const OpWork& work, const Roof& roof, double time_s, WorkNames& names);
-Eigen::MatrixXd power_covariance(const std::vector<RatePoint>& a, const std::vector<RatePoint>& b);
+Eigen::MatrixXd power_covariance(const std::vector<RatePoint>& a, const std::vector<RatePoint>& b,
+                                 const Kinship& kinship = {});
 
 }  // namespace ampere

@@ -24,33 +24,33 @@ double calls_in(const std::vector<CountedWork>& works) {
   return count;
 }
 
-// Works as numbers, each once.
+// Works as numbers, each once at each place.
 class Numbered {
  public:
-  int number(const OpWork& work) {
-    const auto [at, is_new] = numbers_.try_emplace(work, static_cast<int>(works_.size()));
-    if (is_new) works_.push_back(work);
+  int number(const OpWork& work, Where where) {
+    const auto [at, is_new] = numbers_.try_emplace({where, work}, static_cast<int>(works_.size()));
+    if (is_new) works_.push_back({where, work});
     return at->second;
   }
-  std::vector<SumTerm> terms(const std::vector<CountedWork>& works) {
+  std::vector<SumTerm> terms(const std::vector<CountedWork>& works, Where where = Where::kHere) {
     std::vector<SumTerm> out;
     out.reserve(works.size());
-    for (const CountedWork& w : works) out.push_back({number(w.work), w.count});
+    for (const CountedWork& w : works) out.push_back({number(w.work, where), w.count});
     return out;
   }
-  const std::vector<OpWork>& works() const { return works_; }
+  const std::vector<std::pair<Where, OpWork>>& works() const { return works_; }
 
  private:
-  std::map<OpWork, int> numbers_;
-  std::vector<OpWork> works_;
+  std::map<std::pair<Where, OpWork>, int> numbers_;
+  std::vector<std::pair<Where, OpWork>> works_;
 };
 
 // Several measurements of one place are one, their mean.
 std::vector<MeasuredWork> by_place(std::vector<MeasuredWork> seen) {
-  std::map<std::string, std::vector<MeasuredWork>> places;
+  std::map<std::pair<Where, std::string>, std::vector<MeasuredWork>> places;
   for (MeasuredWork& m : seen) {
     if (m.works.empty() || !(m.time_s > 0)) continue;
-    places[m.place].push_back(std::move(m));
+    places[{m.where, m.place}].push_back(std::move(m));
   }
   std::vector<MeasuredWork> out;
   for (auto& [place, all] : places) {
@@ -82,7 +82,8 @@ struct WorkModel::Points {
   Eigen::VectorXd mean;
 };
 
-WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator) : roof_(believed_roof(accelerator)) {
+WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, const Relation& relation)
+    : roof_(believed_roof(accelerator)), relation_(relation) {
   const std::vector<MeasuredWork> seen = by_place(std::move(all));
   if (seen.empty()) throw Error(ErrorKind::kNotProfiled, "nothing was measured on this device yet");
   std::vector<TimedWork> timed;
@@ -93,18 +94,20 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator) : roof_(be
   Numbered numbered;
   std::vector<SeenSum> times;
   std::vector<double> host_per_call;
-  for (const MeasuredWork& m : seen) {
+  for (const MeasuredWork& m : seen) {  // those here come first, and are what their places go by
     places_.emplace(m.place, static_cast<int>(times.size()));
-    times.push_back({numbered.terms(m.works), std::log(m.time_s), std::max(m.time_error, kLeastWorkError)});
+    times.push_back(
+        {numbered.terms(m.works, m.where), std::log(m.time_s), std::max(m.time_error, kLeastWorkError)});
     if (m.host_s && *m.host_s > 0) host_per_call.push_back(*m.host_s / calls_in(m.works));
   }
-  works_ = numbered.works();
-  Eigen::VectorXd mean(static_cast<Eigen::Index>(works_.size()));
-  for (const OpWork& work : works_) {
+  Eigen::VectorXd mean(static_cast<Eigen::Index>(numbered.works().size()));
+  for (const auto& [where, work] : numbered.works()) {
     time_points_.push_back(point_of(work, roof_, names_));
+    time_points_.back().where = where;
     mean(static_cast<Eigen::Index>(time_points_.size()) - 1) = time_mean(time_points_.back());
   }
-  time_ = std::make_unique<SumProcess>(time_covariance(time_points_, time_points_), mean, times, kOwnTime);
+  time_ = std::make_unique<SumProcess>(time_covariance(time_points_, time_points_, relation_.time), mean,
+                                       times, kOwnTime);
 
   // A part's power is that of its calls, each for the time that it takes.
   std::vector<SeenSum> powers;
@@ -121,11 +124,13 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator) : roof_(be
   }
   if (powers.empty()) throw Error(ErrorKind::kFailed, "no energy was measured on this device yet");
   mean_log_power_ /= static_cast<double>(powers.size());
-  for (std::size_t i = 0; i < works_.size(); ++i)
-    power_points_.push_back(
-        rate_point_of(works_[i], roof_, std::exp(time_->values()(static_cast<Eigen::Index>(i))), names_));
+  for (const auto& [where, work] : numbered.works()) {
+    const auto at = static_cast<Eigen::Index>(power_points_.size());
+    power_points_.push_back(rate_point_of(work, roof_, std::exp(time_->values()(at)), names_));
+    power_points_.back().where = where;
+  }
   mean.setConstant(mean_log_power_);
-  power_ = std::make_unique<SumProcess>(power_covariance(power_points_, power_points_), mean,
+  power_ = std::make_unique<SumProcess>(power_covariance(power_points_, power_points_, relation_.power), mean,
                                         std::move(powers), kOwnPower);
   if (!host_per_call.empty()) host_per_call_s_ = median(host_per_call);
 }
@@ -141,7 +146,7 @@ WorkModel::Points WorkModel::points_of(const std::vector<AskedWork>& asked) cons
          seen == places_.end() ? -1 : seen->second});
   }
   points.mean.resize(static_cast<Eigen::Index>(points.numbered.works().size()));
-  for (const OpWork& work : points.numbered.works()) {
+  for (const auto& [where, work] : points.numbered.works()) {
     points.points.push_back(point_of(work, roof_, names_));
     points.mean(static_cast<Eigen::Index>(points.points.size()) - 1) = time_mean(points.points.back());
   }
@@ -154,15 +159,15 @@ double WorkModel::host_s(const std::vector<CountedWork>& works) const {
 
 WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
   Points points = points_of(asked);
-  const Eigen::MatrixXd cross = time_covariance(points.points, time_points_);
-  const SumPrediction times =
-      time_->at(points.sums, cross, time_covariance(points.points, points.points), points.mean);
+  const Eigen::MatrixXd cross = time_covariance(points.points, time_points_, relation_.time);
+  const SumPrediction times = time_->at(
+      points.sums, cross, time_covariance(points.points, points.points, relation_.time), points.mean);
   const Eigen::VectorXd values = time_->means_at(cross, points.mean);
 
   std::vector<RatePoint> rates;
-  const std::vector<OpWork>& works = points.numbered.works();
-  for (std::size_t i = 0; i < works.size(); ++i)
-    rates.push_back(rate_point_of(works[i], roof_, std::exp(values(static_cast<Eigen::Index>(i))), names_));
+  for (const auto& [where, work] : points.numbered.works())
+    rates.push_back(
+        rate_point_of(work, roof_, std::exp(values(static_cast<Eigen::Index>(rates.size()))), names_));
   std::vector<AskedSum> sums = points.sums;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     for (std::size_t k = 0; k < sums[i].terms.size(); ++k)
@@ -171,8 +176,8 @@ WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
     sums[i].seen = seen == power_places_.end() ? -1 : seen->second;
   }
   points.mean.setConstant(mean_log_power_);
-  const SumPrediction powers =
-      power_->at(sums, power_covariance(rates, power_points_), power_covariance(rates, rates), points.mean);
+  const SumPrediction powers = power_->at(sums, power_covariance(rates, power_points_, relation_.power),
+                                          power_covariance(rates, rates, relation_.power), points.mean);
 
   WorkCosts costs;
   costs.time_s = times.log_mean.array().exp();

@@ -23,6 +23,7 @@ struct MeasuredWork {
   std::optional<double> energy_j;
   double energy_error = 0.02;
   std::optional<double> host_s;
+  Where where = Where::kHere;
 };
 
 struct AskedWork {
@@ -39,7 +40,8 @@ struct WorkCosts {
 class WorkModel {
  public:
   // Throws Error{kNotProfiled} where nothing was measured, Error{kFailed} where no energy was.
-  WorkModel(std::vector<MeasuredWork> seen, bool accelerator);
+  // `relation`: how the device is related to the one elsewhere that some of it was measured on.
+  WorkModel(std::vector<MeasuredWork> seen, bool accelerator, const Relation& relation = {});
 
   WorkCosts at(const std::vector<AskedWork>& asked) const;
   // What the host takes to issue them, by how many calls they are.
@@ -52,10 +54,10 @@ class WorkModel {
   Points points_of(const std::vector<AskedWork>& asked) const;
 
   Roof roof_;
+  Relation relation_;
   mutable WorkNames names_;
   std::map<std::string, int> places_;        // to rows of time_
   std::map<std::string, int> power_places_;  // to rows of power_
-  std::vector<OpWork> works_;
   std::vector<WorkPoint> time_points_;
   std::vector<RatePoint> power_points_;
   std::unique_ptr<SumProcess> time_, power_;

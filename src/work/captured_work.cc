@@ -40,10 +40,19 @@ const Names& copies() {
   return names;
 }
 
+// Of copies, by how they go through memory.
+std::string copy_name(const std::string& op) {
+  static const std::map<std::string, std::string> others = {
+      {"cat", "joined"},          {"stack", "joined"},          {"roll", "moved"},
+      {"repeat", "moved"},        {"constant_pad_nd", "moved"}, {"select_backward", "moved"},
+      {"slice_backward", "moved"}};
+  const auto found = others.find(op);
+  return found == others.end() ? "copy" : found->second;
+}
+
 const Names& reductions() {
-  static const Names names = words(
-      "sum mean mse_loss var amax argmax cumsum any all max min norm linalg_vector_norm "
-      "nll_loss_forward nll_loss2d_forward");
+  static const Names names =
+      words("sum mean mse_loss var amax argmax cumsum any all max min norm linalg_vector_norm");
   return names;
 }
 
@@ -51,7 +60,8 @@ const Names& reductions() {
 const Names& gathers() {
   static const Names names = words(
       "embedding embedding_dense_backward index index_put gather index_select scatter "
-      "scatter_add index_add nll_loss_backward _index_put_impl_ nll_loss2d_backward");
+      "scatter_add index_add nll_loss_backward _index_put_impl_ nll_loss2d_backward nll_loss_forward "
+      "nll_loss2d_forward");
   return names;
 }
 
@@ -304,7 +314,8 @@ class Reader {
     add(std::move(work));
   }
 
-  // rows: samples; columns: width of the state; depth: width of the input; groups: steps of all layers.
+  // rows: samples; columns: width of the state; depth: layers and directions, which run beside each other;
+  // groups: steps, one after the other.
   void recurrent(const AtenCall& call) {
     const AtenCall& forward = call.gradient_of ? *call.gradient_of : call;
     std::vector<const CallTensor*> weights;
@@ -329,8 +340,8 @@ class Reader {
     work.arithmetic = arithmetic_of(work.element_bytes, tensor_float_ != TensorFloat::kNowhere);
     work.rows = samples;
     work.columns = std::floor(weights.front()->size(0) / gates);
-    work.depth = x.size(2);
-    work.groups = length * layers;
+    work.depth = layers;
+    work.groups = length;
     work.flops = 2 * samples * length * parameters * passes;
     work.bytes = (x.elements() + samples * length * work.columns * layers * 6 + parameters * length / 8) *
                  work.element_bytes * passes;
@@ -410,12 +421,22 @@ class Reader {
       work.columns = call.makes.empty() ? 1 : call.makes.front()->size(-1);
       work.depth = largest;
       if (op == "embedding" || op == "index" || op == "gather") work.bytes = 2 * made * work.element_bytes;
+      if (op == "embedding_dense_backward") {  // sorts the numbers first, then adds up what each has
+        const CallTensor* gradients = call.argument(0);
+        work.rows = gradients ? gradients->elements() : made;
+        work.depth = made;
+        work.launches = 8;
+      } else if (op == "nll_loss_forward" || op == "nll_loss2d_forward") {  // reads one of each row
+        const CallTensor* targets = call.argument(1);
+        work.rows = work.flops = targets ? targets->elements() : 1;
+        work.bytes = 3 * work.rows * work.element_bytes;
+      }
     } else {
       const bool copy = copies().count(op) > 0;
       const OpFamily family = copy               ? OpFamily::kCopy
                               : is_pointwise(op) ? OpFamily::kPointwise
                                                  : OpFamily::kOther;
-      work = begun(call, family, copy ? "copy" : family == OpFamily::kOther ? op : pointwise_name(op));
+      work = begun(call, family, copy ? copy_name(op) : family == OpFamily::kOther ? op : pointwise_name(op));
       work.flops = copy ? 0 : largest;
       work.rows = largest;
       work.layout = copy ? (mixed(call, largest) || gaps(call, largest) ? 1 : 0)
@@ -459,6 +480,16 @@ class Reader {
 
 }  // namespace
 
+// A kernel that follows another kind of kernel begins later than one that follows its like, by a part of what
+// launching takes.
+OpWork change_of_call() {
+  OpWork work;
+  work.family = OpFamily::kChange;
+  work.name = "change";
+  work.launches = 0.4;
+  return work;
+}
+
 std::vector<CountedWork> work_of_calls(const std::string& text, TensorFloat tensor_float) {
   const CapturedCalls calls(text);
   std::vector<CountedWork> works = Reader(calls, tensor_float).read();
@@ -474,10 +505,16 @@ std::vector<CountedWork> work_of_calls(const std::string& text, TensorFloat tens
 
 std::vector<CountedWork> gathered(std::vector<CountedWork> works) {
   std::map<OpWork, double> counts;
-  for (CountedWork& w : works) counts[std::move(w.work)] += w.count;
+  double calls = 0;
+  for (CountedWork& w : works) {
+    if (w.work.family == OpFamily::kChange) continue;
+    calls += w.count;
+    counts[std::move(w.work)] += w.count;
+  }
   std::vector<CountedWork> out;
-  out.reserve(counts.size());
+  out.reserve(counts.size() + 1);
   for (const auto& [work, count] : counts) out.push_back({work, count});
+  if (counts.size() > 1) out.push_back({change_of_call(), calls});
   return out;
 }
 

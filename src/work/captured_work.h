@@ -17,7 +17,11 @@ enum class TensorFloat { kNowhere, kConvolutions, kEverywhere };
 // such text.
 std::vector<CountedWork> work_of_calls(const std::string& calls, TensorFloat tensor_float);
 
-// Alike works as one, with their counts added up.
+// What it takes to go from one call to another, beside the calls themselves.
+OpWork change_of_call();
+
+// Alike works as one, with their counts added up, and the changes from one call to another where there are
+// several.
 std::vector<CountedWork> gathered(std::vector<CountedWork> works);
 
 }  // namespace ampere

@@ -30,6 +30,7 @@ enum class OpFamily {
   kPooling,
   kUpdate,  // of many tensors at once, as optimizers do
   kOther,   // nobody has described it: what it costs is anyone's guess until it is measured
+  kChange,  // from one call to another, which a call that is repeated alone does not pay
 };
 
 // What multiplies: each has units, and a peak, of its own.
