@@ -14,6 +14,7 @@ namespace {
 constexpr int kTriesForEach = 50;
 constexpr double kNarrower = 0.125, kWider = 1.5;
 constexpr std::int64_t kLargestBatch = 256;
+constexpr std::size_t kUnits = 7;  // 1 to 64
 
 class Draw {
  public:
@@ -27,12 +28,20 @@ class Draw {
     return static_cast<std::int64_t>(std::llround(low * std::pow(high / low, share)));
   }
 
+  // The same as people choose them: mostly multiples of some power of two, which kernels like. Odd ones
+  // would say little about those.
+  std::int64_t round_size(double low, double high) {
+    const std::int64_t drawn = size(low, high);
+    const std::int64_t unit = std::int64_t{1} << one_of(kUnits);
+    return drawn <= unit ? drawn : (drawn + unit / 2) / unit * unit;
+  }
+
   std::int64_t value(const ZooParameter& p) {
     const auto usual = static_cast<double>(p.value);
     if (p.sampled) {
       const std::int64_t drawn =
-          size(std::max(static_cast<double>(p.min), kNarrower * usual), kWider * usual);
-      return std::max(p.min, p.min + (drawn - p.min) / p.step * p.step);
+          round_size(std::max(static_cast<double>(p.min), kNarrower * usual), kWider * usual);
+      return std::max(p.min, drawn / p.step * p.step);
     }
     if (p.name == "size") return size(usual / 2, usual * 2) / 4 * 4;
     if (p.name == "length") return size(usual / 2, usual * 4);
@@ -55,7 +64,7 @@ std::vector<DrawnNetwork> draw_networks(int count, std::uint64_t seed, double mo
     const auto family =
         std::next(families.begin(), static_cast<std::ptrdiff_t>(draw.one_of(families.size())));
     const ZooEntry* entry = family->second[draw.one_of(family->second.size())];
-    DrawnNetwork one{{entry, {}}, draw.size(1, kLargestBatch)};
+    DrawnNetwork one{{entry, {}}, draw.round_size(1, kLargestBatch)};
     for (const ZooParameter& p : entry->parameters) one.choice.values[p.name] = draw.value(p);
     try {
       if (network_cost(build(one.choice), one.batch).flops() <= most_flops) out.push_back(std::move(one));
