@@ -9,12 +9,12 @@
 namespace ampere {
 namespace {
 
-// The sums are made straight around what their terms were last believed to be. A sum of two terms whose
-// values are far from the prior would swing, now one and now the other having all of it, so shares go half of
-// the way.
-constexpr int kRounds = 10;
-constexpr double kSettled = 0.01;  // largest change of a share
-constexpr double kLongestStep = 1.5;
+// The sums are made straight around what their terms were last believed to be. Where one term makes up most
+// of each sum, shares settle in three or four rounds; where several do, a whole step may overshoot, and is
+// halved until it is better than none.
+constexpr int kRounds = 20;
+constexpr int kHalvings = 8;
+constexpr double kSettled = 0.02;  // largest change of a logarithm
 
 // The sum's logarithm; `terms` become shares of it.
 double log_sum(std::vector<SumTerm>& terms, const Eigen::VectorXd& values) {
@@ -50,39 +50,55 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     : seen_(seen), own_(own), values_(mean) {
   const auto n = static_cast<Eigen::Index>(seen.size());
   if (n == 0) return;
-  for (int round = 0; round < kRounds; ++round) {
-    Eigen::VectorXd rest(n);
-    std::vector<SeenSum> next = seen;
-    double moved = round > 0 ? 0 : 1;
-    for (Eigen::Index i = 0; i < n; ++i) {
-      std::vector<SumTerm>& terms = next[static_cast<std::size_t>(i)].terms;
-      const std::vector<SumTerm>& before = seen_[static_cast<std::size_t>(i)].terms;
-      rest(i) = next[static_cast<std::size_t>(i)].log_value - log_sum(terms, values_);
-      for (std::size_t k = 0; k < terms.size(); ++k) {
-        double& share = terms[k].weight;
-        if (round > 0) {
-          moved = std::max(moved, std::abs(share - before[k].weight));
-          share = (share + before[k].weight) / 2;
-        }
-        rest(i) += share * (values_(terms[k].point) - mean(terms[k].point));
-      }
+  // Values are mean + covariance * behind.
+  Eigen::VectorXd behind = Eigen::VectorXd::Zero(mean.size());
+  const auto variance_of = [&](const SeenSum& one) { return own_ * own_ + one.error * one.error; };
+  const auto misfit = [&](const Eigen::VectorXd& values, const Eigen::VectorXd& by) {
+    double sum = by.dot(values - mean);
+    for (const SeenSum& one : seen) {
+      std::vector<SumTerm> terms = one.terms;
+      const double off = one.log_value - log_sum(terms, values);
+      sum += off * off / variance_of(one);
     }
-    if (moved < kSettled) break;
-    seen_ = std::move(next);
+    return sum;
+  };
+  double moved = INFINITY;
+  for (int round = 0;; ++round) {
+    Eigen::VectorXd rest(n);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      SeenSum& one = seen_[static_cast<std::size_t>(i)];
+      one.terms = seen[static_cast<std::size_t>(i)].terms;
+      rest(i) = one.log_value - log_sum(one.terms, values_);
+      for (const SumTerm& t : one.terms) rest(i) += t.weight * (values_(t.point) - mean(t.point));
+    }
     const Eigen::MatrixXd points_with_sums = times_shares(covariance, seen_);  // points x sums
     const Eigen::MatrixXd sums_with_points = points_with_sums.transpose();  // columns lie together in memory
     factor_ = Eigen::MatrixXd::Zero(n, n);
     for (Eigen::Index i = 0; i < n; ++i) {
       const SeenSum& one = seen_[static_cast<std::size_t>(i)];
       for (const SumTerm& t : one.terms) factor_.col(i) += t.weight * sums_with_points.col(t.point);
-      factor_(i, i) += own_ * own_ + one.error * one.error;
+      factor_(i, i) += variance_of(one);
     }
     if (!cholesky_in_place(&factor_))
       throw Error(ErrorKind::kFailed, "the covariance of what was measured is not positive definite");
     solved_ = lower_solve(factor_, rest);
     factor_.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
+    if (moved < kSettled || round == kRounds) break;
+
+    Eigen::VectorXd towards = -behind;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      for (const SumTerm& t : seen_[static_cast<std::size_t>(i)].terms)
+        towards(t.point) += t.weight * solved_(i);
+    }
     const Eigen::VectorXd step = mean + points_with_sums * solved_ - values_;
-    values_ += step.cwiseMax(-kLongestStep).cwiseMin(kLongestStep);
+    const double before = misfit(values_, behind);
+    double length = 1;
+    for (int i = 0; i < kHalvings && !(misfit(values_ + length * step, behind + length * towards) < before);
+         ++i)
+      length /= 2;
+    values_ += length * step;
+    behind += length * towards;
+    moved = length * step.cwiseAbs().maxCoeff();
   }
 }
 
