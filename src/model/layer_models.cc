@@ -104,7 +104,8 @@ const WorkModel* LayerModels::works() const {
   profile_.fitted_->told_places.clear();
   try {
     if (all.energies)
-      fitted.model = std::make_shared<const WorkModel>(std::move(all.seen), profile_.two_clocks());
+      fitted.model =
+          std::make_shared<const WorkModel>(std::move(all.seen), profile_.two_clocks(), all.relation);
   } catch (const Error&) {  // nothing among it that tells anything
   }
   profile_.fitted_->works_modelled = all.modelled;
