@@ -2,10 +2,14 @@
 """How right `ampere.estimate(..., exact=False)` is about networks of which nothing was measured.
 
     python bench/unmeasured.py recorded --store h200.db --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
+    python bench/unmeasured.py judged --store h200.db [--until 20] truth.jsonl...
     OMP_NUM_THREADS=1 python bench/unmeasured.py here --store cpu.db --networks resnet18@2,mlp@64
 
 `recorded`: each network's own kinds of parts are taken out of a copy of the store, and what the rest tells is compared
-with replayed steps that bench/truth has measured. With --family, kinds of relatives go, too. `here`: what the store tells
+with replayed steps that bench/truth has measured. With --family, kinds of relatives go, too. `judged`: what the store
+tells of every network, batch and input size of a truth file, of which it has nothing; with --until, points of the store's
+own device that were measured more than so many seconds after the first of their kind (half precision or not) are left
+out. `here`: what the store tells
 is compared with a plain loop on this machine's processor, in CPU time; the store is one that ampere.profile has made with
 `minutes`.
 """
@@ -13,8 +17,11 @@ is compared with a plain loop on this machine's processor, in CPU time; the stor
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
+import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import statistics
@@ -128,6 +135,89 @@ def here(options: argparse.Namespace) -> None:
     print(summary("all", rows))
 
 
+SIZES = re.compile(r"_(64|160|180|192|224|256|288|320|600|48000)$")
+
+
+def asked_of(label: str, recipe: str):
+    name, _, batch = label.partition("@")
+    network = NETWORKS[name]
+    try:
+        with torch.device("meta"):
+            module = network.build()
+    except NotImplementedError:  # some look at their own values while they are built
+        module = network.build()
+    inputs = network.make_inputs(int(batch), torch.device("cpu"))
+    targets = network.make_targets(int(batch), torch.device("cpu"))
+    return module, inputs, lambda output: network.loss(output, targets)
+
+
+def group_of(name: str, batch: int) -> str:
+    if SIZES.search(name) and SIZES.sub("", name) in NETWORKS:
+        return "another input size"
+    return "as people train it" if batch == NETWORKS[name].batch else "another batch"
+
+
+def until(store: str, there: str, seconds: float) -> int:
+    """A copy without what its device measured later than so, of each precision; how many points are left."""
+    shutil.copyfile(store, there)
+    os.chmod(there, 0o644)
+    with sqlite3.connect(there) as copy:
+        (device,) = copy.execute("SELECT id FROM device WHERE last_used != '' ORDER BY last_used DESC").fetchone()
+        kinds = {
+            name: "float16" in details or "bfloat16" in details
+            for name, details in copy.execute("SELECT name, details FROM surface")
+        }
+        rows = copy.execute("SELECT id, surface, measured_at FROM point WHERE device = ? ORDER BY id", (device,)).fetchall()
+        first: dict[bool, float] = {}
+        gone = []
+        for number, surface, at in rows:
+            when = datetime.datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp()
+            if when - first.setdefault(kinds[surface], when) > seconds:
+                gone.append((number,))
+        copy.executemany("DELETE FROM point WHERE id = ?", gone)
+    copy.close()
+    return len(rows) - len(gone)
+
+
+def judged(options: argparse.Namespace) -> None:
+    rows: dict[tuple[str, str], list[tuple[float, float, bool, bool]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        store = options.store
+        if options.until is not None:
+            store = str(pathlib.Path(folder) / "store.db")
+            print(f"{until(options.store, store, options.until)} points of the device itself")
+        there = ampere.Device.stored(store)
+        for path in options.truth:
+            for line in open(path, encoding="utf-8"):
+                truth = json.loads(line)
+                if truth.get("kind") != "run" or truth["mode"] != "replay" or truth.get("error"):
+                    continue
+                name, recipe, batch = truth["network"], truth["recipe"], truth["batch"]
+                module, inputs, loss = asked_of(f"{name}@{batch}", recipe)
+                found = ampere.estimate(
+                    module, inputs, loss=loss, precision=recipe, device=there, exact=False, mode="replay"
+                )
+                low, high = found.interval()
+                time_low, time_high = found.time_interval()
+                row = (
+                    found.energy_j / truth["energy_j"] - 1,
+                    found.time_s / truth["time_s"] - 1,
+                    low <= truth["energy_j"] <= high,
+                    time_low <= truth["time_s"] <= time_high,
+                )
+                for group in (group_of(name, batch), "all"):
+                    rows.setdefault((group, recipe), []).append(row)
+                print(
+                    f"  {name + '@' + str(batch):26} {recipe:8} {truth['energy_j']:9.3f} J {100 * row[0]:+6.1f}% "
+                    f"(+-{50 * (high - low) / found.energy_j:3.0f}%){' ' if row[2] else '!'} "
+                    f"{1e3 * truth['time_s']:9.3f} ms {100 * row[1]:+6.1f}%{' ' if row[3] else '!'} "
+                    f"unmeasured {found.estimate.unmeasured:4.0%}",
+                    flush=True,
+                )
+    for (group, recipe), some in sorted(rows.items()):
+        print(summary(f"{group}, {recipe}", some))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -137,12 +227,16 @@ def main() -> int:
     verb.add_argument("--recipes", default="default")
     verb.add_argument("--family", action="store_true")
     verb.add_argument("truth", nargs="+")
+    verb = verbs.add_parser("judged")
+    verb.add_argument("--store", required=True)
+    verb.add_argument("--until", type=float, help="seconds")
+    verb.add_argument("truth", nargs="+")
     verb = verbs.add_parser("here")
     verb.add_argument("--store", required=True)
     verb.add_argument("--networks", required=True)
     verb.add_argument("--seconds", type=float, default=2.5)
     options = parser.parse_args()
-    recorded(options) if options.verb == "recorded" else here(options)
+    {"recorded": recorded, "judged": judged, "here": here}[options.verb](options)
     return 0
 
 
