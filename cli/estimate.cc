@@ -14,6 +14,7 @@
 #include "common.h"
 #include "measure/recipe.h"
 #include "profile_command.h"
+#include "session/sheet.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -30,6 +31,7 @@ struct EstimateArguments {
   bool probe = false;
   bool exact = false;
   std::string mode = "eager";
+  std::string sheet;    // empty: what was measured tells
   std::string battery;  // empty: not asked
   std::string risk = "5%";
 
@@ -84,6 +86,7 @@ std::string other_precision(const EstimateArguments& o, Store& store, const Stor
 // All that is printed.
 struct Answer {
   StoredDevice device;
+  std::optional<DataSheet> sheet;  // that tells instead of measurements
   Estimate estimate;
   std::optional<Estimate> tuned;
   std::optional<ProbeSummary> probed;
@@ -143,6 +146,7 @@ void print_json_estimate(const EstimateArguments& o, const LoadedModel& model, c
                       {"fits", a.battery->fits}};
   }
   out["unmeasured"] = e.unmeasured;
+  if (a.sheet) out["sheet"] = {{"name", a.sheet->name}, {"source", a.sheet->source}};
   out["composition"] = {{"factor", e.composition_factor}, {"networks", e.composition_networks}};
   out["fixed"] = {{"energy_j", e.fixed_energy_j}, {"time_s", e.fixed_time_s}};
   out["layers"] = Json::array();
@@ -256,7 +260,9 @@ void print_text(const EstimateArguments& o, const LoadedModel& model, const Answ
     say(fmt::format("probed {} of its {} layers in {} ({} were known); they are kept", a.probed->measured,
                     a.probed->layers, duration_text(a.probed->seconds), a.probed->known));
   }
-  if (e.unmeasured > 0) {
+  if (a.sheet) {
+    say(sheet_note(*a.sheet));
+  } else if (e.unmeasured > 0) {
     say(fmt::format(
         "{} of this energy is of parts that were never measured on the device; other calls tell them "
         "(--exact measures them)",
@@ -302,6 +308,12 @@ void run(const EstimateArguments& o) {
   if (o.probes() && !o.common.device.empty())
     throw bad_input("--probe measures on the worker's device; leave --device away");
   Answer a;
+  if (!o.sheet.empty()) {
+    if (o.probes() || !o.common.device.empty())
+      throw bad_input(
+          "--sheet is about a device that nobody measured; leave --probe, --exact and --device away");
+    a.sheet = find_data_sheet(o.sheet);
+  }
   std::optional<Joules> battery;
   if (!o.battery.empty()) {
     battery = parse_energy(o.battery, "--battery");
@@ -318,10 +330,12 @@ void run(const EstimateArguments& o) {
     a.probed = probe_model(*session, profile, model.network, setup_of(o.model), {}, o.exact,
                            shown(o.common.quiet || o.common.json));
   }
-  Store store = Store::to_read(o.common.store);
+  Store store = a.sheet ? store_of_sheet(*a.sheet) : Store::to_read(o.common.store);
   // Where nothing was measured yet, every kind is missing, and told as such.
   if (session) {
     a.device = choose_device(store, session->device_id);
+  } else if (a.sheet) {
+    a.device = store.devices().front();
   } else {
     a.device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
                                        : choose_device(store, o.common.device);
@@ -331,6 +345,10 @@ void run(const EstimateArguments& o) {
     a.estimate = estimate_model(profile, model.network, setup_of(o.model), asked);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotProfiled) throw;
+    if (a.sheet)
+      throw Error(
+          error.kind(),
+          fmt::format("{}\nand a data sheet does not tell them: measure them on the device", error.what()));
     const std::string precision = other_precision(o, store, a.device, model.network);
     throw Error(error.kind(), fmt::format("{}{}\nrun: {}", error.what(),
                                           precision.empty() ? other_devices(o, store, a.device) : precision,
@@ -359,6 +377,8 @@ void add_estimate(CLI::App& app) {
   verb->add_flag("--exact", o->exact, "The same with their energy: half a second each, no profile needed");
   verb->add_option("--mode", o->mode, "How it will be trained: eager, or replay (steps captured in a graph)")
       ->check(CLI::IsMember({"eager", "replay"}));
+  verb->add_option("--sheet", o->sheet,
+                   "Hardware that nobody measured: a name such as h100, or a JSON file with its data sheet");
   verb->add_option("--battery", o->battery,
                    "15Wh, 40kJ, 5000mAh@3.85V: does the job fit? Exit code 4 if not");
   verb->add_option("--risk", o->risk, "How often it may fail to, with --battery: 0.01% to 50%");

@@ -8,6 +8,8 @@ namespace {
 
 // Calling a module costs the host this share of what a step as such does (python/ampere/worker/host.py).
 constexpr double kModuleOverStep = 3e-3 / 0.4;
+// What a step as such does, before any host was seen to.
+constexpr double kBelievedStep = 0.4e-3;
 
 double steps_of(const LayerKind& kind) {
   double modules = 0;
@@ -39,7 +41,8 @@ double loop_host_s(const DeviceProfile& profile, const LayerKind& kind) {
       if (p.measurement.host_s) per_step.push_back(*p.measurement.host_s / steps_of(*s.surface.kind));
     }
   }
-  return per_step.empty() ? 0 : median(per_step) * steps_of(kind);
+  if (per_step.empty()) return profile.is_sheet() ? kBelievedStep * steps_of(kind) : 0;
+  return median(per_step) * steps_of(kind);
 }
 
 }  // namespace ampere

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gp/sum_process.h"
+#include "model/data_sheet.h"
 #include "model/roof.h"
 #include "model/work_covariance.h"
 
@@ -40,6 +41,8 @@ class WorkModel {
  public:
   // Throws Error{kNotProfiled} where nothing was measured, Error{kFailed} where no energy was.
   WorkModel(std::vector<MeasuredWork> seen, bool accelerator);
+  // Around a data sheet, which tells what was not measured: nothing need be.
+  WorkModel(std::vector<MeasuredWork> seen, const DataSheet& sheet);
 
   WorkCosts at(const std::vector<AskedWork>& asked) const;
   // What the host takes to issue them, by how many calls they are.
@@ -49,8 +52,12 @@ class WorkModel {
 
  private:
   struct Points;
+  WorkModel(std::vector<MeasuredWork> seen, bool accelerator, std::optional<DataSheet> sheet);
   Points points_of(const std::vector<AskedWork>& asked) const;
+  double log_power_mean(const OpWork& work, double time_s) const;
+  void believe_sheet(const std::vector<AskedWork>& asked, WorkCosts& costs) const;
 
+  std::optional<DataSheet> sheet_;
   Roof roof_;
   mutable WorkNames names_;
   std::map<std::string, int> places_;        // to rows of time_
