@@ -121,6 +121,8 @@ def captured_estimate(
     """Measures the parts that the store does not know, where the device is at hand."""
     network = _core.Model.from_json(json.dumps(captured.network))
     measures = there.can_measure if exact is None else exact
+    if measures and is_sheet(there):
+        raise _core.BadInputError(f"nothing can be measured on the data sheet of {there.name}; leave exact=True away")
     try:
         return _core.estimate(
             there, network, captured.step.batch, captured.recipe(), mode=mode, exact=measures, on_step=on_step
