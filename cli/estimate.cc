@@ -274,7 +274,7 @@ void print_text(const EstimateArguments& o, const LoadedModel& model, const Answ
   } else if (e.composition_networks > 0) {
     say(fmt::format("{} trained beside profiling to learn how layers add up",
                     networks_were(e.composition_networks)));
-  } else if (find_method(e.method).learns_composition) {
+  } else if (!a.sheet && find_method(e.method).learns_composition) {
     say("no whole network of this family was trained yet, so the interval is a cautious one (ampere profile "
         "trains some)");
   }
@@ -354,7 +354,7 @@ void run(const EstimateArguments& o) {
                                           precision.empty() ? other_devices(o, store, a.device) : precision,
                                           profile_command(o.model, o.common, o.method)));
   }
-  a.tuned = with_autotune(o, store, a.device, model.network);
+  if (!a.sheet) a.tuned = with_autotune(o, store, a.device, model.network);
   a.job = job_of(o);
   if (battery) a.battery = admit(job_cost(a.estimate, a.job.iterations).energy_j, battery->value(), a.risk);
   o.common.json ? print_json_estimate(o, model, a) : print_text(o, model, a);
@@ -377,8 +377,7 @@ void add_estimate(CLI::App& app) {
   verb->add_flag("--exact", o->exact, "The same with their energy: half a second each, no profile needed");
   verb->add_option("--mode", o->mode, "How it will be trained: eager, or replay (steps captured in a graph)")
       ->check(CLI::IsMember({"eager", "replay"}));
-  verb->add_option("--sheet", o->sheet,
-                   "Hardware that nobody measured: a name such as h100, or a JSON file with its data sheet");
+  verb->add_option("--sheet", o->sheet, "Hardware that nobody measured: h100, or a file with its data sheet");
   verb->add_option("--battery", o->battery,
                    "15Wh, 40kJ, 5000mAh@3.85V: does the job fit? Exit code 4 if not");
   verb->add_option("--risk", o->risk, "How often it may fail to, with --battery: 0.01% to 50%");

@@ -8,6 +8,7 @@
 
 #include "base/capped.h"
 #include "base/error.h"
+#include "base/plain_text.h"
 
 // As the page's files are (report/assets.cc): the table is part of the program.
 asm(".pushsection .rodata\n.balign 16\n.global ampere_devices_begin\nampere_devices_begin:\n.incbin "
@@ -53,7 +54,7 @@ std::string short_text(const JsonReader& r, const std::string& key) {
   if (text.empty() || text.size() > kLongestName)
     throw bad_input(r.where() + ": field \"" + key + "\" must have 1 to " + std::to_string(kLongestName) +
                     " characters");
-  return text;
+  return plain_line(text);
 }
 
 std::vector<std::string> driver_names_of(const JsonReader& r) {

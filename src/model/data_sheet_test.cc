@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "model/device_profile.h"
 #include "model/sheet_belief.h"
 #include "model/sheet_power.h"
 
@@ -74,6 +75,12 @@ TEST(DataSheetTest, RefusesWhatCannotBe) {
   EXPECT_NE(refusal(Json::array()), "");
 }
 
+TEST(DataSheetTest, TextsAreMadeHarmless) {
+  Json json = card();
+  json["name"] = "red \x1b[31m\nline";
+  EXPECT_EQ(data_sheet_from(json, "card.json").name, "red \\x1b[31m\\nline");
+}
+
 TEST(DataSheetTest, TheTableIsWhole) {
   const std::vector<std::string> names = data_sheet_names();
   EXPECT_GE(names.size(), 19U);
@@ -102,6 +109,29 @@ TEST(DataSheetTest, FilesAreSheetsToo) {
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("a100-40, "), std::string::npos) << e.what();
   }
+}
+
+TEST(DataSheetTest, ADeviceIsKnownByItsName) {
+  Store store(":memory:");
+  const std::string h200 = store.add_device({{"name", "NVIDIA H200"}, {"type", "cuda"}, {"meter", "nvml"}});
+  const std::string other = store.add_device({{"name", "AMD EPYC"}, {"type", "cpu"}, {"meter", "rapl"}});
+  const DeviceProfile known(store, h200, "r"), unknown(store, other, "r");
+  ASSERT_TRUE(known.sheet());
+  EXPECT_EQ(known.sheet()->name, "NVIDIA H200 SXM");
+  EXPECT_FALSE(known.is_sheet());
+  EXPECT_FALSE(known.idle_power_w()) << "what can be measured is not believed";
+  EXPECT_FALSE(unknown.sheet());
+}
+
+TEST(DataSheetTest, ASheetIsADeviceOfItsOwn) {
+  Store store = store_of_sheet(find_data_sheet("t4"));
+  const DeviceProfile profile(store, store.devices().front().id, "r");
+  EXPECT_TRUE(profile.is_sheet());
+  EXPECT_TRUE(profile.two_clocks());
+  EXPECT_DOUBLE_EQ(*profile.idle_power_w(), find_data_sheet("t4").idle_w);
+  // One that somebody has damaged is told as such.
+  store.put_fact(profile.device(), "", "sheet", {{"name", "T4"}});
+  EXPECT_THROW(DeviceProfile(store, profile.device(), "r").sheet(), Error);
 }
 
 TEST(SheetPowerTest, LiesBetweenIdleAndLimit) {
