@@ -1,7 +1,7 @@
 #include "model/data_sheet.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <map>
