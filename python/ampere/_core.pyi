@@ -287,6 +287,12 @@ class Device:
         From a store alone; can estimate, not measure. `id` is that of a device in it, or how it starts; empty: the one used last.
         """
 
+    @staticmethod
+    def from_sheet(sheet: str | os.PathLike[str]) -> Device:
+        """
+        From what its vendor publishes alone: a name such as "h100", or the path of a JSON file. Estimates are wide; `notes` says so.
+        """
+
     @property
     def name(self) -> str:
         """"NVIDIA H200\""""

@@ -96,7 +96,7 @@ Estimate estimate_split(const LayerModels& models, const std::vector<Layer>& lay
   e.energy_j = interval_of(whole.energy_j, std::sqrt(whole.energy_j_variance));
   e.time_s = interval_of(whole.time_s, std::sqrt(whole.time_s_variance));
   add_layers(e, models, layers, surface_map(split_plans(layers)), parts.energies, parts.times);
-  if (parts.energies.unmeasured_places > 0) e.gain = gain_of(parts, e.idle_power_w, e);
+  if (parts.energies.unmeasured_places > 0 && !profile.is_sheet()) e.gain = gain_of(parts, e.idle_power_w, e);
   if (parts.two_clocks) {
     for (LayerEstimate& layer : e.layers) {
       layer.energy_j = layer.energy_j * (parts.device_j / sum_j);
