@@ -141,6 +141,7 @@ def main() -> int:
     verb.add_argument("truth", nargs="+")
     verb = verbs.add_parser("sheet")
     verb.add_argument("--sheet", required=True)
+    verb.add_argument("--mode", default="replay", choices=("replay", "eager"))
     verb.add_argument("--networks", required=True)
     verb.add_argument("--recipes", default="default")
     verb.add_argument("truth", nargs="+")
@@ -153,13 +154,13 @@ def main() -> int:
     return 0
 
 
-def replayed(paths: list[str]) -> dict[tuple[str, str], dict]:
+def measured(paths: list[str], mode: str = "replay") -> dict[tuple[str, str], dict]:
     """Steps of plain loops as bench/truth has measured them, by network and recipe; the last of each counts."""
     truths = {}
     for path in paths:
         for line in open(path, encoding="utf-8"):
             row = json.loads(line)
-            if row.get("kind") == "run" and row["mode"] == "replay" and not row.get("error"):
+            if row.get("kind") == "run" and row["mode"] == mode and not row.get("error"):
                 truths[row["network"], row["recipe"]] = row
     return truths
 
@@ -182,7 +183,7 @@ def judged(found: ampere.Prediction, truth: dict) -> tuple[tuple[float, float, b
 
 
 def by_sheet(options: argparse.Namespace) -> None:
-    truths = replayed(options.truth)
+    truths = measured(options.truth, options.mode)
     errors: dict[str, list[tuple[float, float, bool, bool]]] = {}
     factors = []
     for recipe in options.recipes.split(","):
@@ -191,7 +192,7 @@ def by_sheet(options: argparse.Namespace) -> None:
                 continue
             module, inputs, loss, _ = captured(name, recipe)
             found = ampere.estimate(
-                module, inputs, loss=loss, precision=recipe, device=f"sheet:{options.sheet}", mode="replay"
+                module, inputs, loss=loss, precision=recipe, device=f"sheet:{options.sheet}", mode=options.mode
             )
             row, words = judged(found, truths[name, recipe])
             errors.setdefault(recipe, []).append(row)
@@ -204,7 +205,7 @@ def by_sheet(options: argparse.Namespace) -> None:
 
 
 def recorded(options: argparse.Namespace) -> None:
-    truths = replayed(options.truth)
+    truths = measured(options.truth)
     errors: dict[str, list[tuple[float, float, bool, bool]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for recipe in options.recipes.split(","):

@@ -20,8 +20,6 @@ constexpr double kEagerRepeatability = 0.03;
 constexpr double kHostScatter = 0.2;
 // Fewer points than these are no surface: other layers of the device tell more.
 constexpr std::size_t kFewOfPlane = 4, kFewOfLine = 3;
-// Of a host that nobody has seen: four hosts of Zeus's traces took 1 to 2.4 times as long (results/zeus.md).
-constexpr double kUnknownHostScatter = 0.5;
 
 double error_of(const Measurement& m, Quantity quantity) {
   return quantity == Quantity::kEnergy ? m.energy_error : m.time_error;
@@ -323,7 +321,7 @@ HostTime LayerModels::host(const std::string& key) const {
     const double mean = is_loop_part(p.kind) ? loop_host_s(profile_, p.kind)
                         : asked              ? works()->host_s(asked->works)
                                              : 0;
-    return {mean, (profile_.is_sheet() ? kUnknownHostScatter : kHostScatter) * mean};
+    return {mean, kHostScatter * mean};
   }
   if (values.empty()) return {};
   // The host is disturbed by whatever else runs, so the middle counts and single values say little.
