@@ -14,7 +14,7 @@ namespace {
 // halved until it is better than none.
 constexpr int kRounds = 20;
 constexpr int kHalvings = 8;
-constexpr double kSettled = 0.02;  // of the misfit, for each sum, that a round gains
+constexpr double kSettled = 0.001;  // of the misfit, for each sum, that a round gains
 
 // The sum's logarithm; `terms` become shares of it.
 double log_sum(std::vector<SumTerm>& terms, const Eigen::VectorXd& values) {
