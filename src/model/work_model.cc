@@ -22,9 +22,10 @@ constexpr double kLeastUnsure = 0.05;
 // What a host takes to issue a call, before any was seen to: the middle of recorded parts (H200, Python).
 constexpr double kHostPerCall = 40e-6;
 
+// What a host issues: changes from one call to another are the device's alone.
 double calls_in(const std::vector<CountedWork>& works) {
   double count = 0;
-  for (const CountedWork& w : works) count += w.count;
+  for (const CountedWork& w : works) count += w.work.family == OpFamily::kChange ? 0 : w.count;
   return count;
 }
 
@@ -112,7 +113,7 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, std::optio
     places_.emplace(m.place, static_cast<int>(times.size()));
     times.push_back(
         {numbered.terms(m.works, m.where), std::log(m.time_s), std::max(m.time_error, kLeastWorkError)});
-    if (m.host_s && *m.host_s > 0) host_per_call.push_back(*m.host_s / calls_in(m.works));
+    if (m.host_s && *m.host_s > 0) host_per_call.push_back(*m.host_s / std::max(calls_in(m.works), 1.0));
   }
   Eigen::VectorXd mean(static_cast<Eigen::Index>(numbered.works().size()));
   for (const auto& [where, work] : numbered.works()) {
