@@ -40,7 +40,7 @@ def here(arguments):
         network, _, batch = word.partition("@")
         options = ["--worker", arguments.worker] if arguments.worker else []
         estimate = told(arguments, network, batch or 1, "sgd-default")
-        yield network, {**run(arguments, "measure", network, "--batch", batch or 1, *options), "batch": batch or 1}, estimate
+        yield pathlib.Path(network).name.removesuffix(".onnx"), {**run(arguments, "measure", network, "--batch", batch or 1, *options), "batch": batch or 1}, estimate
 
 
 def main():
