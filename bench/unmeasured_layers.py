@@ -14,6 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GRAPHS = ROOT / "tests" / "data" / "onnx"
+UNSTABLE = 5  # measured all the same, and told so
 
 
 def told(arguments, network, batch, recipe):
@@ -23,7 +24,7 @@ def told(arguments, network, batch, recipe):
 
 def run(arguments, *words):
     done = subprocess.run([arguments.ampere, *map(str, words), "--json"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
+    if done.returncode not in (0, UNSTABLE):
         sys.exit(f"unmeasured_layers: {' '.join(map(str, words))}: {done.stderr.strip()}")
     return json.loads(done.stdout)
 
@@ -39,7 +40,7 @@ def here(arguments):
         network, _, batch = word.partition("@")
         options = ["--worker", arguments.worker] if arguments.worker else []
         estimate = told(arguments, network, batch or 1, "sgd-default")
-        yield network, {**run(arguments, "measure", network, "--batch", batch or 1, *options), "batch": batch or 1}, estimate
+        yield pathlib.Path(network).name.removesuffix(".onnx"), {**run(arguments, "measure", network, "--batch", batch or 1, *options), "batch": batch or 1}, estimate
 
 
 def main():

@@ -41,13 +41,14 @@ void DeviceProfile::add_point(const StoredSurface& surface, Channels channels, c
   ++added_;
 }
 
-std::vector<std::string> DeviceProfile::alike() const {
+const std::vector<std::string>& DeviceProfile::alike() const {
+  if (alike_) return *alike_;
   std::set<std::string> found;
   for (const SurfaceCount& s : store_.surfaces(device_)) {
     if (s.recipe != recipe_ && shares_calls(s.recipe, recipe_, call_style().accelerator))
       found.insert(s.recipe);
   }
-  return {found.begin(), found.end()};
+  return alike_.emplace(found.begin(), found.end());
 }
 
 const std::vector<StoredPoint>& DeviceProfile::empties() const {

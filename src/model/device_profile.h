@@ -62,12 +62,13 @@ class DeviceProfile {
   friend class LayerModels;
   const std::vector<StoredPoint>& empties() const;
   // Other recipes in the store that share their calls with this one.
-  std::vector<std::string> alike() const;
+  const std::vector<std::string>& alike() const;
 
   Store& store_;
   std::string device_;
   std::string recipe_;
   mutable std::map<std::string, std::vector<StoredPoint>> points_;
+  mutable std::optional<std::vector<std::string>> alike_;
   mutable std::optional<std::vector<StoredPoint>> others_empties_;
   mutable std::optional<CallStyle> style_;
   mutable std::optional<std::optional<DataSheet>> sheet_;  // once it was asked for
