@@ -22,6 +22,7 @@ struct ProfileArguments {
   ProfilingOptions profiling;
   std::string target;  // "5%"; empty: the surfaces themselves say when they are known
   double minutes = 5;  // without a network
+  std::string from;    // a relative of the device; empty: none
 };
 
 double target_of(const std::string& text) {
@@ -96,6 +97,8 @@ Json profile_header(const ProfileArguments& o, const Session& session, const Dev
 // No network in particular: the device itself.
 void run_device(const ProfileArguments& o) {
   Session session = open_session(o.common);
+  std::optional<RelativeSummary> relative;
+  if (!o.from.empty()) relative = learn_from(*session.store, session.device_id, o.from);
   DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
   const DeviceSummary done =
       profile_device(session, profile, o.minutes, o.model.recipe, shown(o.common.quiet || o.common.json));
@@ -109,8 +112,16 @@ void run_device(const ProfileArguments& o) {
                             {"known", done.known},
                             {"refused", done.refused},
                             {"time_s", done.seconds}};
+    if (relative) {
+      out["from"] = {
+          {"device_id", relative->device}, {"sister", relative->sister}, {"points", relative->points}};
+    }
     print_json(out);
     return;
+  }
+  if (relative) {
+    print("{} points of {} count here, too\n", relative->points,
+          relative->sister ? "another card of this name" : "this hardware under other software");
   }
   print("{} layers of random networks measured in {}, {} known before", done.measured,
         duration_text(done.seconds), done.known);
@@ -127,8 +138,11 @@ void check_arguments(const CLI::App& verb, bool has_model) {
                                "--point-seconds", "--point-error", "--guide",     "--energy-points-2d",
                                "--whole-networks"};
   if (has_model) {
-    if (verb.count("--minutes") > 0)
-      throw bad_input("--minutes is for profiling the device itself; leave MODEL away, or --minutes");
+    for (const char* option : {"--minutes", "--from"}) {
+      if (verb.count(option) > 0)
+        throw bad_input(std::string(option) + " is for profiling the device itself; leave MODEL away, or " +
+                        option);
+    }
     return;
   }
   for (const char* option : of_networks) {
@@ -185,6 +199,8 @@ void add_profile(CLI::App& app) {
   verb->get_option("MODEL")->required(false)->description(
       "Network: a zoo name or a file; without: the device itself");
   verb->add_option("--minutes", o->minutes, "Without MODEL: how long [5]")->check(CLI::Range(0.01, 1440.0));
+  verb->add_option("--from", o->from,
+                   "Without MODEL: the store of another such card, or a device's id, to begin with");
   verb->add_option("--method", o->profiling.methods, "split, paper, neuralpower, or several: split,paper")
       ->delimiter(',')
       ->allow_extra_args(false);

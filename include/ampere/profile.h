@@ -116,6 +116,20 @@ struct DeviceSummary {
 DeviceSummary profile_device(Device& device, double minutes = 5, const Recipe& recipe = {},
                              const OnStep& on_step = {});
 
+// What was taken from elsewhere.
+struct RelativeSummary {
+  std::string device;   // as it is called in this store from now on
+  bool sister = false;  // another card of the name under the same driver and framework
+  int points = 0;       // that count here, too
+};
+
+// Lets what was measured on a relative of this device count for it, as far as relatives are alike: another
+// card of the name, or the same hardware under another driver or version of the framework. A handful of
+// measurements here (profile_device(), 20 s) then tell how this one differs. `from` is the path of a store,
+// its device used last being meant, or the id of a device in this device's own store. Throws
+// Error{kBadInput} where there is no such device, where it is no relative, or where its meter was another.
+RelativeSummary learn_from(Device& device, const std::string& from);
+
 // One network of a population: which parts it has, by their places among the candidates, and how often.
 struct PartCount {
   int part = 0;

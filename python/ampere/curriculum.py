@@ -99,8 +99,10 @@ def t_bytes(tensor: dict[str, Any]) -> int:
 
 def runs_alone(body: dict[str, Any], most_bytes: int) -> bool:
     """What reads or makes nothing large enough to be worth a kernel is left to its neighbours."""
-    made = {n for phase in ("forward", "backward", "update") for c in body.get(phase, []) for n in c["out"]}
-    if not any(number is not None and t_bytes(body["tensors"][number]) > 0 for number in made):
+    calls = [call for phase in ("forward", "backward", "update") for call in body.get(phase, [])]
+    made = {n for call in calls for n in call["out"] if n is not None}
+    in_place = any(call["op"].endswith("_") for call in calls)  # as optimizers change many tensors at once
+    if not in_place and not any(t_bytes(body["tensors"][number]) > 0 for number in made):
         return False
     if any(tensor.get("from") == "host" for tensor in body["tensors"]):
         return False

@@ -212,6 +212,35 @@ def signal(rng: random.Random, scale: float) -> Sample:
     return model, rows, cross_entropy(batch), "adamw"
 
 
+class Speech(nn.Module):
+    """Waves become frames by convolutions, their places are told by one grouped convolution with a long kernel, and
+    attention goes over them."""
+
+    def __init__(self, width: int, heads: int, kernel: int, groups: int, channels: int, classes: int):
+        super().__init__()
+        frames: list[nn.Module] = [nn.Conv1d(1, channels, 10, 5, bias=False), nn.GroupNorm(channels, channels), nn.GELU()]
+        for stride in (3, 2):
+            frames += [nn.Conv1d(channels, channels, stride, 2, bias=False), nn.GELU()]
+        self.frames = nn.Sequential(*frames, nn.Conv1d(channels, channels, 4, 8), nn.GELU())
+        self.project = nn.Linear(channels, width)
+        self.places = nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=groups)
+        self.layers = nn.Sequential(*(Attention(width, heads, 4 * width, False, False) for _ in range(2)))
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.project(self.frames(x).transpose(1, 2))
+        y = y + nn.functional.gelu(self.places(y.transpose(1, 2))[:, :, : y.shape[1]]).transpose(1, 2)
+        return self.head(self.layers(y).mean(1))
+
+
+def speech(rng: random.Random, scale: float) -> Sample:
+    heads = rng.choice([4, 6, 8, 12])
+    width, batch = heads * 64, max(1, int(scale * rng.choice([4, 8, 16])))
+    model = Speech(width, heads, rng.choice([31, 64, 128]), rng.choice([1, 8, 16]), rng.choice([128, 256, 512]), 12)
+    waves = torch.zeros(batch, 1, rng.choice([16000, 32000, 64000]))
+    return model, waves, cross_entropy(batch), rng.choice(["sgd", "adamw"])
+
+
 def large_head(rng: random.Random, scale: float) -> Sample:
     """Large first kernels, and most weights in linear layers."""
     inputs, size = rng.choice([1, 3, 3]), rng.choice([28, 64, 224])
@@ -310,6 +339,8 @@ SORTS = [
     signal,
     large_head,
     transformer,
+    speech,
+    mobile,
 ]
 # Of a processor people ask for less at a time.
 SCALE = {"cuda": 1.0, "cpu": 0.125}

@@ -46,6 +46,7 @@ def profile(
     meter: str = ...,
     on_step: OnStep = ...,
     minutes: float | None = ...,
+    source: str = ...,
     **library: Any,
 ) -> Profile: ...
 def profile(device: Any = None, model: Any = None, inputs: Any = None, *args: Any, **options: Any) -> Any:
@@ -60,6 +61,9 @@ def profile(device: Any = None, model: Any = None, inputs: Any = None, *args: An
     minutes    without a model: single calls of a population of networks are measured for so long, those first that tell
                the most, after which estimate() knows networks that nobody has measured; more minutes go on where the
                last ones ended. Once for each precision.
+    source     with minutes: the store of another card of this name, or of this one under other software, or the id of
+               such a device in this store; what was measured there counts here, too, and a third of a minute tells
+               how this one differs
     channels   False: only the parts of the step, each once, which takes seconds and is enough for estimate()
     loss, optimizer, precision, accumulate, clip, step, mode, store, worker, meter, on_step   as for estimate()
     batch_axis where the batch stands in the inputs
@@ -94,6 +98,7 @@ def profile_of(
     meter: str = "",
     on_step: OnStep = None,
     minutes: float | None = None,
+    source: str = "",
     **library: Any,
 ) -> Profile:
     where = device_type(device)
@@ -124,7 +129,13 @@ def profile_of(
             f"{there.name} is known from a store alone; profiling takes the device itself: run this where it is, "
             'or say worker="ssh there python -m ampere.worker"'
         )
+    if source and minutes is None:
+        raise TypeError("profile() takes a source with minutes: how long the two are compared, a third of a minute, say")
     if minutes is not None:
+        if source:
+            taken = _core.learn_from(there, source)
+            whose = "another card of this name" if taken.sister else "this hardware under other software"
+            done.notes.append(f"{taken.points} points of {whose} count here, too")
         from .curriculum import measure_calls
 
         measure_calls(there, where, precision, minutes, done, on_step)

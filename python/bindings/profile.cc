@@ -84,6 +84,19 @@ void bind_profile(nb::module_& m) {
         "where it was. `target` 0.05: until the energy of this network is known to 5%. `exact`: only its own "
         "layers, "
         "once each. 0 of the others: what suits the device.");
+  nb::class_<RelativeSummary>(m, "RelativeSummary", "What was taken from a relative of a device.")
+      .def_ro("device", &RelativeSummary::device, "as it is called in the store from now on")
+      .def_ro("sister", &RelativeSummary::sister, "another card of the name, under the same software")
+      .def_ro("points", &RelativeSummary::points, "that count for the device, too");
+  m.def(
+      "learn_from",
+      [](SharedDevice& device, const std::string& from) {
+        return device.use([&](Device& d) { return learn_from(d, from); });
+      },
+      "device"_a, "source"_a,
+      "Lets what was measured on a relative of the device count for it: another card of the name, or the "
+      "same hardware under other software. `source`: the path of a store, or the id of a device in this "
+      "one.");
   m.def(
       "parts_to_measure",
       [](SharedDevice& device, const Model& candidates, std::int64_t batch,

@@ -105,9 +105,10 @@ const WorkModel* LayerModels::works() const {
   try {
     const bool tells = all.energies || profile_.is_sheet();
     if (tells && profile_.sheet()) {
-      fitted.model = std::make_shared<const WorkModel>(std::move(all.seen), *profile_.sheet());
+      fitted.model = std::make_shared<const WorkModel>(std::move(all.seen), *profile_.sheet(), all.relation);
     } else if (tells) {
-      fitted.model = std::make_shared<const WorkModel>(std::move(all.seen), profile_.two_clocks());
+      fitted.model =
+          std::make_shared<const WorkModel>(std::move(all.seen), profile_.two_clocks(), all.relation);
     }
   } catch (const Error&) {  // nothing among it that tells anything
   }

@@ -10,6 +10,7 @@
 #include "base/statistics.h"
 #include "model/layer_work.h"
 #include "model/part_work.h"
+#include "model/relative.h"
 
 namespace ampere {
 namespace {
@@ -79,7 +80,7 @@ double less(double raw, double fixed) { return std::max(raw - fixed, 0.02 * raw)
 MeasuredWork measured_work(std::string place, std::vector<CountedWork> works, const Measurement& m,
                            bool captured, const Empty& empty) {
   MeasuredWork out{std::move(place), std::move(works), m.time_s, m.time_error,
-                   m.energy_j,       m.energy_error,   m.host_s};
+                   m.energy_j,       m.energy_error,   m.host_s, Where::kHere};
   if (captured) return out;
   if (m.host_s) out.host_s = less(*m.host_s, empty.host_s);
   if (m.mode == "replay") return out;  // it contains no iteration's fixed cost
@@ -219,7 +220,23 @@ bool told_by_works(const StoredSurface& surface) {
          !surface.neighbours.after;
 }
 
-MeasuredWorks measured_works(const DeviceProfile& profile) { return Selection(profile).take(); }
+MeasuredWorks measured_works(const DeviceProfile& profile) {
+  MeasuredWorks out = Selection(profile).take();
+  const auto relative = relative_of(profile.store(), profile.device());
+  if (!relative || relative->device == profile.device()) return out;
+  const DeviceProfile there(profile.store(), relative->device, profile.recipe());
+  MeasuredWorks of_relative = Selection(there).take();
+  for (MeasuredWork& work : of_relative.seen) {
+    if (out.seen.size() >= kMostWorkPoints) break;
+    work.where = Where::kElsewhere;
+    work.host_s.reset();  // of another host
+    out.seen.push_back(std::move(work));
+  }
+  out.energies = out.energies || of_relative.energies;
+  out.modelled = out.modelled || of_relative.modelled;
+  out.relation = relative->relation();
+  return out;
+}
 
 std::optional<AskedWork> asked_work(const DeviceProfile& profile, const SurfacePlan& plan,
                                     Channels channels) {

@@ -16,11 +16,13 @@ struct MeasuredWorks {
   std::vector<MeasuredWork> seen;
   bool energies = false;  // one of them has energy
   bool modelled = false;  // any energy comes from a model
+  Relation relation;      // to where some of them were measured
 };
 
 // Points under the profile's recipe and under those that share its calls (shares_calls). Beyond
 // kMostWorkPoints points, or kMostDistinctWorks works of layers, it is a selection: of every kind its first
 // place, then the places of each kind that are farthest from those.
+// What a relative of the device has (model/relative.h) comes after them.
 MeasuredWorks measured_works(const DeviceProfile& profile);
 inline constexpr std::size_t kMostWorkPoints = 2500;
 inline constexpr std::size_t kMostDistinctWorks = 4000;

@@ -41,6 +41,8 @@ struct DeviceAccess {
   static const Session& session(const Device& device, const std::string& what);
   // Kept, with the models that it fits.
   static DeviceProfile& profile(Device& device, const Recipe& recipe);
+  // After points came into the store that a profile did not see.
+  static void forget_models(Device& device) { device.impl_->profiles.clear(); }
 };
 
 // Throws Error{kBadInput} for a batch or a recipe that no worker would train.

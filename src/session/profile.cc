@@ -1,9 +1,12 @@
 #include "session/profile.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "estimate/estimate.h"
+#include "model/relative.h"
 #include "profile/device_run.h"
 #include "session/access.h"
 #include "session/estimate.h"
@@ -77,6 +80,22 @@ DeviceSummary profile_device(Device& device, double minutes, const Recipe& recip
   const Session& session = DeviceAccess::session(device, "profiling");
   check(TrainingSetup{1, recipe});
   return profile_device(session, DeviceAccess::profile(device, recipe), minutes, recipe, on_step);
+}
+
+RelativeSummary learn_from(Store& store, const std::string& device, const std::string& from) {
+  require(!from.empty(), "say whose profile it is: the path of a store, or the id of a device");
+  const bool is_file = std::filesystem::exists(from);
+  std::optional<Store> opened;
+  if (is_file) opened = Store::to_read(from);
+  const TakenOver taken = take_over(store, device, opened ? *opened : store, is_file ? "" : from);
+  return {taken.relative.device, taken.relative.sister, taken.points};
+}
+
+RelativeSummary learn_from(Device& device, const std::string& from) {
+  Store& store = DeviceAccess::store(device);
+  const RelativeSummary done = learn_from(store, device.id(), from);
+  DeviceAccess::forget_models(device);
+  return done;
 }
 
 ProfilingSummary profile(Device& device, const Model& model, const TrainingSetup& setup,

@@ -18,4 +18,7 @@ ProfilingSummary profile_as_asked(const Session& session, DeviceProfile& profile
 DeviceSummary profile_device(const Session& session, DeviceProfile& profile, double minutes,
                              const Recipe& recipe, const OnStep& on_step);
 
+// learn_from() of a device in a store.
+RelativeSummary learn_from(Store& store, const std::string& device, const std::string& from);
+
 }  // namespace ampere

@@ -1,0 +1,100 @@
+#include "model/relative.h"
+
+#include <set>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace ampere {
+namespace {
+
+constexpr const char* kFact = "relative";
+
+StoredDevice device_with(const Store& store, const std::string& id, const std::string& but) {
+  for (const StoredDevice& d : store.devices()) {
+    if (d.id == but || !d.problem.empty() || d.id.rfind(id, 0) != 0) continue;
+    if (id.empty() && store.surfaces(d.id).empty()) continue;
+    return d;
+  }
+  throw bad_input(store.path() + (id.empty() ? " has no device that anything was measured on"
+                                             : " has no device " + id + "; see: ampere store list"));
+}
+
+Json fingerprint_in(const Store& store, const std::string& id) {
+  for (const StoredDevice& d : store.devices()) {
+    if (d.id == id) return d.fingerprint;
+  }
+  throw bad_input(store.path() + " has no device " + id);
+}
+
+std::string text_of(const Json& fingerprint, const char* key) {
+  const auto at = fingerprint.find(key);
+  return at == fingerprint.end() ? "" : at->dump();
+}
+
+bool same(const Json& a, const Json& b, const char* key) { return text_of(a, key) == text_of(b, key); }
+
+// What tells a copied device from the one it is a relative of, which may have the very same fingerprint.
+Json elsewhere(Json fingerprint) {
+  fingerprint["elsewhere"] = true;
+  return fingerprint;
+}
+
+int copy_points(Store& store, const std::string& to, const Store& other, const std::string& from) {
+  int points = 0;
+  for (const SurfaceCount& s : other.surfaces(from)) {
+    std::set<std::tuple<std::string, Channels, double>> known;
+    const auto mark = [](const StoredPoint& p) {
+      return std::make_tuple(p.measured_at, p.channels, p.measurement.time_s);
+    };
+    for (const StoredPoint& p : store.points(to, s.recipe, s.surface.name)) known.insert(mark(p));
+    for (StoredPoint p : other.points(from, s.recipe, s.surface.name)) {
+      ++points;
+      if (known.count(mark(p))) continue;
+      if (p.origin.empty()) p.origin = other.path();
+      store.add_point(to, s.recipe, s.surface, p);
+    }
+  }
+  for (const StoredFact& f : other.facts(from)) {
+    if (!store.fact(to, f.recipe, f.name)) store.put_fact(to, f.recipe, f.name, f.value);
+  }
+  return points;
+}
+
+}  // namespace
+
+std::optional<Relative> relative_of(const Store& store, const std::string& device) {
+  const auto fact = store.fact(device, "", kFact);
+  if (!fact) return std::nullopt;
+  const JsonReader r(*fact, "the relative of device " + device);
+  return Relative{r.text("device"), r.boolean("sister")};
+}
+
+TakenOver take_over(Store& store, const std::string& device, const Store& other, const std::string& id) {
+  const bool within = other.path() == store.path();
+  const StoredDevice source = device_with(other, id, within ? device : "");
+  const Json here = fingerprint_in(store, device);
+  if (!same(here, source.fingerprint, "name") || !same(here, source.fingerprint, "type"))
+    throw bad_input("a profile is carried between cards of one name, and this is " + text_of(here, "name") +
+                    ", that is " + text_of(source.fingerprint, "name") +
+                    "; what is not known here is told by its data sheet, or measured: ampere profile");
+  if (!same(here, source.fingerprint, "meter"))
+    throw bad_input("the two were measured by different meters, " + text_of(here, "meter") + " and " +
+                    text_of(source.fingerprint, "meter") + ", which do not count the same energy");
+  TakenOver taken;
+  taken.name = source.fingerprint.value("name", "");
+  taken.relative.sister = same(here, source.fingerprint, "driver") &&
+                          same(here, source.fingerprint, "framework") &&
+                          same(here, source.fingerprint, "blas");
+  Store::Transaction together(store);
+  taken.relative.device = within ? source.id : store.know_device(elsewhere(source.fingerprint));
+  if (!within) taken.points = copy_points(store, taken.relative.device, other, source.id);
+  store.put_fact(device, "", kFact, {{"device", taken.relative.device}, {"sister", taken.relative.sister}});
+  together.commit();
+  if (within) {
+    for (const SurfaceCount& s : store.surfaces(source.id)) taken.points += s.points;
+  }
+  return taken;
+}
+
+}  // namespace ampere
