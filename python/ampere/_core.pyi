@@ -1147,6 +1147,10 @@ class MeterDescription:
     def why(self) -> str:
         """it cannot: what is missing, and the fix"""
 
+    @property
+    def samples_s(self) -> float:
+        """how far apart the samples of recent_power() are; 0: it keeps none"""
+
     def __repr__(self) -> str: ...
 
 class Reading:
