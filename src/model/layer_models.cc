@@ -63,12 +63,12 @@ const SurfacePlan& LayerModels::plan(const std::string& key) const {
   return it->second;
 }
 
-// Names of the surfaces whose probes count, times before energies. The published method knows none.
+// Names of the surfaces whose probes count, the latest last. The published method knows none.
 std::vector<std::string> LayerModels::probes_of(const SurfacePlan& p) const {
   std::vector<std::string> names;
   if (p.as_published || probes_ == Probes::kNone) return names;
-  names.push_back(probe_of(p.surface, Purpose::kProbeTimes).name);
-  if (probes_ == Probes::kEnergies) names.push_back(probe_of(p.surface, Purpose::kProbeEnergies).name);
+  for (const Purpose purpose : {Purpose::kTimedProbe, Purpose::kProbe})
+    names.push_back(probe_of(p.surface, purpose).name);
   return names;
 }
 
@@ -247,7 +247,7 @@ const PowerModel& LayerModels::power(const SurfacePlan& p, bool with_others) con
   Fitted<PowerModel>& fitted = profile_.fitted_->powers[{p.key, with_others ? pool_name() : "", probes_}];
   if (fitted.model && fitted.points == behind) return *fitted.model;
   std::vector<PowerObservation> probed;
-  if (probes_ == Probes::kEnergies) probed = powers_among(probe_of(p.surface, Purpose::kProbeEnergies).name);
+  if (probes_ == Probes::kAll) probed = powers_among(probe_of(p.surface).name);
   std::vector<PowerObservation> seen = powers_among(p.key);
   if (seen.empty()) seen = probed;
   if (seen.empty())
@@ -266,7 +266,7 @@ const PowerModel& LayerModels::power(const SurfacePlan& p, bool with_others) con
       made->know(point.channels, point.measurement.kernels);
   };
   tell_kernels(p.key);
-  if (probes_ != Probes::kNone) tell_kernels(probe_of(p.surface, Purpose::kProbeTimes).name);
+  if (probes_ != Probes::kNone) tell_kernels(probe_of(p.surface, Purpose::kTimedProbe).name);
   for (const PowerObservation& o : probed) made->know(o);
   fitted = {behind, std::move(made)};
   return *fitted.model;
@@ -281,7 +281,7 @@ bool LayerModels::all_have_energy(const SurfacePlan& p) const {
                        [](const StoredPoint& point) { return point.measurement.energy_j; });
   };
   return complete(p.key) &&
-         (probes_ == Probes::kNone || complete(probe_of(p.surface, Purpose::kProbeTimes).name));
+         (probes_ == Probes::kNone || complete(probe_of(p.surface, Purpose::kTimedProbe).name));
 }
 
 SurfacePrediction LayerModels::energies(const std::string& key, const std::vector<Channels>& places) const {
@@ -319,8 +319,8 @@ HostTime LayerModels::host(const std::string& key) const {
 bool LayerModels::modelled() const {
   for (const auto& [key, p] : plans_) {
     if (is_captured(p.kind) && !has(key) && works() && profile_.fitted_->works_modelled) return true;
-    for (const std::string& stored : {key, probe_of(p.surface, Purpose::kProbeTimes).name,
-                                      probe_of(p.surface, Purpose::kProbeEnergies).name}) {
+    for (const std::string& stored :
+         {key, probe_of(p.surface, Purpose::kTimedProbe).name, probe_of(p.surface).name}) {
       for (const StoredPoint& point : profile_.points(stored)) {
         if (point.measurement.modelled) return true;
       }

@@ -14,8 +14,8 @@
 
 namespace ampere {
 
-// Layers measured one by one while estimating (profile/probe.h), beside the surfaces: which of them count.
-enum class Probes { kNone, kTimes, kEnergies };
+// Layers measured one by one while estimating (profile/probe.h), beside the surfaces: whether they count.
+enum class Probes { kNone, kAll };
 
 // Time the host takes to issue a layer. It depends on the kind, hardly on the channels.
 struct HostTime {
@@ -28,7 +28,7 @@ class LayerModels {
   // `plans`: all surfaces that a method needs for the network. The profile must outlive the models; points
   // that are added to it meanwhile count from then on.
   LayerModels(const DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
-              Probes probes = Probes::kEnergies);
+              Probes probes = Probes::kAll);
 
   const DeviceProfile& profile() const { return profile_; }
   Probes probes() const { return probes_; }
