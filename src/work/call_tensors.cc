@@ -132,7 +132,7 @@ bool AtenCall::flag_anywhere() const {
                      [](const Json& value) { return value.is_boolean() && value.get<bool>(); });
 }
 
-CapturedCalls::CapturedCalls(const std::string& text) : body_(parse_json(text, "captured calls")) {
+CapturedCalls::CapturedCalls(Json body) : body_(std::move(body)) {
   if (!body_.is_object()) wrong("an object was expected");
   const Json& tensors = list_of(body_, "tensors");
   if (tensors.size() > kMostTensors) wrong("too many tensors");

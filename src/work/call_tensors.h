@@ -51,7 +51,7 @@ struct AtenCall {
 class CapturedCalls {
  public:
   // Throws Error{kBadInput}.
-  explicit CapturedCalls(const std::string& text);
+  explicit CapturedCalls(Json body);
   CapturedCalls(const CapturedCalls&) = delete;
   CapturedCalls& operator=(const CapturedCalls&) = delete;
 

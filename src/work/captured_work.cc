@@ -59,7 +59,8 @@ const Names& pools() {
   static const Names names = words(
       "max_pool2d_with_indices max_pool2d_with_indices_backward max_pool3d_with_indices "
       "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward avg_pool2d avg_pool2d_backward "
-      "upsample_bilinear2d upsample_bilinear2d_backward");
+      "upsample_bilinear2d upsample_bilinear2d_backward upsample_nearest2d "
+      "upsample_nearest2d_backward");
   return names;
 }
 
@@ -460,7 +461,11 @@ class Reader {
 }  // namespace
 
 std::vector<CountedWork> work_of_calls(const std::string& text, TensorFloat tensor_float) {
-  const CapturedCalls calls(text);
+  return work_of_body(parse_json(text, "captured calls"), tensor_float);
+}
+
+std::vector<CountedWork> work_of_body(Json body, TensorFloat tensor_float) {
+  const CapturedCalls calls(std::move(body));
   std::vector<CountedWork> works = Reader(calls, tensor_float).read();
   for (const CountedWork& w : works) {
     for (const double value : {w.work.flops, w.work.bytes, w.work.launches, w.work.rows, w.work.columns,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "work/op_work.h"
 
 namespace ampere {
@@ -16,6 +17,8 @@ enum class TensorFloat { kNowhere, kConvolutions, kEverywhere };
 // the works; calls that nobody has described are OpFamily::kOther. Throws Error{kBadInput} for what is no
 // such text.
 std::vector<CountedWork> work_of_calls(const std::string& calls, TensorFloat tensor_float);
+// The same of the object that such a text holds.
+std::vector<CountedWork> work_of_body(Json body, TensorFloat tensor_float);
 
 // Alike works as one, with their counts added up.
 std::vector<CountedWork> gathered(std::vector<CountedWork> works);
