@@ -120,7 +120,7 @@ Eigen::MatrixXd time_covariance(const std::vector<WorkPoint>& a, const std::vect
 double time_mean(const WorkPoint& point) { return point.log_roof_s + kAboveRoof; }
 
 RatePoint rate_point_of(const OpWork& work, const Roof& roof, double time_s, WorkNames& names) {
-  RatePoint point{work.family, names.number(work), {}};
+  RatePoint point{work.family, names.number(work), {}, coordinates_of(work, roof.seconds(work))};
   const auto unit = static_cast<std::size_t>(work.arithmetic);
   if (multiplies(work.family))
     point.rates[unit] = std::sqrt(std::min(work.flops / time_s / roof.flops_per_s[unit], kMostRate));
