@@ -143,6 +143,12 @@ void print_json_estimate(const EstimateArguments& o, const LoadedModel& model, c
                       {"fits", a.battery->fits}};
   }
   out["unmeasured"] = e.unmeasured;
+  if (e.gain) {
+    out["gain"] = {{"layers", e.gain->layers},
+                   {"time_s", e.gain->seconds},
+                   {"energy_low_j", e.gain->energy_j.low},
+                   {"energy_high_j", e.gain->energy_j.high}};
+  }
   out["composition"] = {{"factor", e.composition_factor}, {"networks", e.composition_networks}};
   out["fixed"] = {{"energy_j", e.fixed_energy_j}, {"time_s", e.fixed_time_s}};
   out["layers"] = Json::array();
@@ -208,6 +214,9 @@ std::string networks_were(int count) {
   return count == 1 ? "1 whole network was" : fmt::format("{} whole networks were", count);
 }
 
+// How far above the value the interval reaches.
+double half_width_percent(const Interval& i) { return i.value > 0 ? 100 * (i.high / i.value - 1) : 0; }
+
 void print_text(const EstimateArguments& o, const LoadedModel& model, const Answer& a) {
   const Estimate& e = a.estimate;
   const Job& job = a.job;
@@ -223,13 +232,17 @@ void print_text(const EstimateArguments& o, const LoadedModel& model, const Answ
   for (const LayerEstimate& l : e.layers) {
     if (table.rows.size() == kMostRows && !o.all_layers) break;
     table.rows.push_back({l.name, to_word(l.role), l.kind,
-                          fmt::format("{}>{}{}", l.channels.in, l.channels.out, l.extrapolated ? "!" : ""),
+                          fmt::format("{}>{}{}", l.channels.in, l.channels.out,
+                                      l.extrapolated ? "!"
+                                      : l.measured   ? ""
+                                                     : "~"),
                           joules_text(l.energy_j.value), seconds_text(l.time_s.value),
                           percent_text(l.energy_j.value / e.energy_j.value)});
   }
   print(table);
   if (e.layers.size() > table.rows.size())
     print("... {} more layers (--all shows them)\n", e.layers.size() - table.rows.size());
+  if (e.unmeasured > 0) print("~ never measured\n");
   for (const LayerEstimate& l : e.layers) {
     if (l.extrapolated) {
       print("! outside the profiled channels; this widens them: {}\n",
@@ -257,10 +270,13 @@ void print_text(const EstimateArguments& o, const LoadedModel& model, const Answ
                     a.probed->layers, duration_text(a.probed->seconds), a.probed->known));
   }
   if (e.unmeasured > 0) {
+    const MeasuringGain gain = e.gain.value_or(MeasuringGain{});
     say(fmt::format(
-        "{} of this energy is of parts that were never measured on the device; other calls tell them "
-        "(--exact measures them)",
-        percent_text(e.unmeasured)));
+        "{} of this energy is of layers that were never measured on the device; what else was measured tells "
+        "them. --exact (or --probe) would measure {} layer{} in about {} and leave an interval of {:.0f}% "
+        "instead of {:.0f}%",
+        percent_text(e.unmeasured), gain.layers, gain.layers == 1 ? "" : "s", duration_text(gain.seconds),
+        half_width_percent(gain.energy_j), half_width_percent(e.energy_j)));
   }
   if (e.composition_networks > 0 && e.regime == Regime::kSingle) {
     say(fmt::format("sums of layers are scaled by {:.3f}: {} trained after profiling to learn it",

@@ -45,6 +45,13 @@ enum class Regime {
 // "cpu", "device-bound", "host-bound"
 const char* to_word(Regime regime);
 
+// What it would bring to measure the layers that never were (EstimateOptions::exact).
+struct MeasuringGain {
+  int layers = 0;      // different ones that would be measured
+  double seconds = 0;  // that it would take, about
+  Interval energy_j;   // per iteration, as wide as it would be then
+};
+
 struct Estimate {
   std::string method;
   Interval energy_j;          // per iteration
@@ -57,11 +64,13 @@ struct Estimate {
   double host_time_s = 0;
   double idle_power_w = 0;
   Regime regime = Regime::kSingle;
-  // Share of the energy of layers whose kind was never measured here; what else was measured tells them.
+  // Share of the energy of layers that were never measured here, nor enough of their kind; what else was
+  // measured on the device tells them (docs/one_model.md).
   double unmeasured = 0;
-  bool modelled = false;          // energies come from a model (CPU time times watts), not from a counter
-  double composition_factor = 1;  // on energies, learned from whole networks; layers carry it already
-  int composition_networks = 0;   // how many it was learned from
+  std::optional<MeasuringGain> gain;  // where there are such layers
+  bool modelled = false;              // energies come from a model (CPU time times watts), not from a counter
+  double composition_factor = 1;      // on energies, learned from whole networks; layers carry it already
+  int composition_networks = 0;       // how many it was learned from
   std::vector<LayerEstimate> layers;
   std::optional<ProbeSummary> probed;  // what was measured for it, if that was asked for
 };
@@ -77,7 +86,9 @@ struct EstimateOptions {
 };
 
 // Without probing it needs no worker and measures nothing: it follows from the store, the network and the
-// options alone. Throws Error{kNotProfiled} that lists every kind of layer that is missing, Error{kBadInput}
+// options alone. Kinds of layers that nobody measured are told by what else was measured on the device, with
+// a wide interval. Throws Error{kNotProfiled} that lists every kind of layer that is missing, where nothing
+// at all is known of the device under such a recipe or the method is another than "split"; Error{kBadInput}
 // for options that make no sense here, and what profile() throws where it probes.
 Estimate estimate(Device& device, const Model& model, const TrainingSetup& setup,
                   const EstimateOptions& options = {}, const OnStep& on_step = {});

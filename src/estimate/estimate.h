@@ -43,13 +43,17 @@ void require_mode(const Method& method, MeasureMode mode);
 // What the method knows of these layers.
 LayerModels models_for(const DeviceProfile& profile, const Method& method, const std::vector<Layer>& layers,
                        Probes probes = Probes::kAll);
-// Names of the method's surfaces that nobody has measured yet.
+// Names of the method's surfaces that nobody has measured yet, nor anything that tells them.
 std::vector<std::string> missing_surfaces(const LayerModels& models, const Method& method,
                                           const std::vector<Layer>& layers);
+// For those who ask surfaces for many channels: throws Error{kNotProfiled} that lists the ones without
+// points.
+void require_surfaces(const LayerModels& models, const Method& method, const std::vector<Layer>& layers);
 
 // The whole way: layers, surfaces, sum, and the composition error learned for this family of networks.
 // A function of what the store holds for the device and recipe, of the network, and of these options; what
-// was estimated before does not matter. Throws Error{kNotProfiled} that lists every missing kind.
+// was estimated before does not matter. Kinds that nobody measured are told by what else was measured on the
+// device; throws Error{kNotProfiled} that lists every missing kind where nothing tells them.
 Estimate estimate_network(const DeviceProfile& profile, const Method& method, const Network& network,
                           std::int64_t batch, MeasureMode mode = MeasureMode::kEager,
                           Probes probes = Probes::kAll);

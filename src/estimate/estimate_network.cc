@@ -44,7 +44,21 @@ void require_finite(const DeviceProfile& profile, const Estimate& e) {
   }
 }
 
+[[noreturn]] void throw_missing(const std::vector<std::string>& keys) {
+  std::string list;
+  for (const std::string& key : keys) list += "\n  " + key;
+  throw Error(ErrorKind::kNotProfiled, "these kinds of layers were not profiled on this device yet:" + list);
+}
+
 }  // namespace
+
+void require_surfaces(const LayerModels& models, const Method& method, const std::vector<Layer>& layers) {
+  std::vector<std::string> missing;
+  for (const SurfacePlan& p : method.plans(layers)) {
+    if (!models.has(p.key)) missing.push_back(p.key);
+  }
+  if (!missing.empty()) throw_missing(missing);
+}
 
 Estimate estimate_network(const DeviceProfile& profile, const Method& method, const Network& network,
                           std::int64_t batch, MeasureMode mode, Probes probes) {
@@ -52,12 +66,7 @@ Estimate estimate_network(const DeviceProfile& profile, const Method& method, co
   const std::vector<Layer> layers = parse_layers(network, batch);
   const LayerModels models = models_for(profile, method, layers, probes);
   const std::vector<std::string> missing = missing_surfaces(models, method, layers);
-  if (!missing.empty()) {
-    std::string list;
-    for (const std::string& key : missing) list += "\n  " + key;
-    throw Error(ErrorKind::kNotProfiled,
-                "these kinds of layers were not profiled on this device yet:" + list);
-  }
+  if (!missing.empty()) throw_missing(missing);
   const std::string family = family_of(network, batch);
   Estimate e = method.estimate(models, layers, family, mode);
   e.method = method.name;
@@ -72,6 +81,7 @@ Estimate estimate_network(const DeviceProfile& profile, const Method& method, co
     energy.log_bias = time.log_bias = 0;
   }
   e.energy_j = with_composition(e.energy_j, energy);
+  if (e.gain) e.gain->energy_j = with_composition(e.gain->energy_j, energy);
   e.time_s = with_composition(e.time_s, time);
   e.composition_factor = std::exp(energy.log_bias);
   e.composition_networks = energy.networks;

@@ -106,17 +106,70 @@ TEST_F(EstimateTest, PaperSubtractsItsNeighbours) {
 }
 
 TEST_F(EstimateTest, EveryMissingKindIsListed) {
-  profile("lenet5");
-  try {
-    estimate_network(profile_, find_method("split"), build(parse_zoo("cnn5")), 4);
-    FAIL() << "no error";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::kNotProfiled);
-    for (const char* kind : {"conv3x3p1-relu-maxpool2x2@1x28x28b4", "@14x14b4", "@7x7b4", "@3x3b4"}) {
-      EXPECT_THAT(e.what(), testing::HasSubstr(kind));
+  const auto missing = [&](const char* method) -> std::string {
+    try {
+      estimate_network(profile_, find_method(method), build(parse_zoo("cnn5")), 4);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::kNotProfiled);
+      return e.what();
     }
-    EXPECT_THAT(e.what(), testing::Not(testing::HasSubstr("linear10")));  // shared with lenet5
-  }
+    return "";
+  };
+  for (const char* kind : {"conv3x3p1-relu-maxpool2x2@1x28x28b4", "@14x14b4", "@7x7b4", "@3x3b4", "linear10"})
+    EXPECT_THAT(missing("split"), testing::HasSubstr(kind));
+  profile("lenet5", "paper");  // the published method knows of no other layers
+  EXPECT_THAT(missing("paper"), testing::HasSubstr("@14x14b4"));
+  EXPECT_THAT(missing("paper"), testing::Not(testing::HasSubstr("output/linear10")));  // shared with lenet5
+}
+
+TEST_F(EstimateTest, KindsThatNobodyMeasuredAreToldByOthers) {
+  profile("lenet5");
+  const Network other = build(parse_zoo("cnn5"));
+  const Estimate e = estimate_network(profile_, find_method("split"), other, 4);
+  EXPECT_GT(e.unmeasured, 0.5);
+  EXPECT_LT(e.unmeasured, 1) << "its last layer is one of lenet5's";
+  EXPECT_TRUE(e.modelled);
+  EXPECT_LT(e.energy_j.low, truth_j(other));
+  EXPECT_GT(e.energy_j.high, truth_j(other));
+  EXPECT_FALSE(e.layers.front().measured);
+  EXPECT_FALSE(e.layers.front().extrapolated);
+  EXPECT_TRUE(e.layers.back().measured);
+  ASSERT_TRUE(e.gain);
+  EXPECT_EQ(e.gain->layers, 4);
+  EXPECT_GT(e.gain->seconds, 0);
+  EXPECT_LT(e.gain->energy_j.high / e.gain->energy_j.low, 0.5 * e.energy_j.high / e.energy_j.low);
+
+  // Measuring them keeps what it promises.
+  probe_layers(profile_, parse_layers(other, 4), measure(), {});
+  const Estimate exact = estimate_network(profile_, find_method("split"), other, 4);
+  EXPECT_EQ(exact.unmeasured, 0);
+  EXPECT_FALSE(exact.gain);
+  EXPECT_NEAR(exact.energy_j.value / truth_j(other), 1, 0.01);
+  EXPECT_LT(exact.energy_j.high / exact.energy_j.low, 1.2 * e.gain->energy_j.high / e.gain->energy_j.low);
+}
+
+TEST_F(EstimateTest, OneMeasuredPlaceIsNoSurface) {
+  profile("lenet5");
+  probe_layers(profile_, parse_layers(build(parse_zoo("cnn5:c2=8")), 4), measure(), {});
+  const Estimate e = estimate_network(profile_, find_method("split"), build(parse_zoo("cnn5")), 4);
+  for (const LayerEstimate& l : e.layers)
+    EXPECT_EQ(l.measured, l.name != "conv2" && l.name != "conv3") << l.name;
+}
+
+TEST_F(EstimateTest, OptimizersShareWhatIsKnownOfCallsAndPrecisionsDoNot) {
+  profile("lenet5");
+  const Network other = build(parse_zoo("cnn5"));
+  const std::string device = profile_.device();
+  const auto unmeasured = [&](const char* recipe) {
+    const DeviceProfile asked(store_, device, recipe);
+    return estimate_network(asked, find_method("split"), other, 4).unmeasured;
+  };
+  DeviceProfile plain(store_, device, "sgd-fp32-t1");
+  run_profile(plain, split_plans(parse_layers(build(parse_zoo("lenet5")), 4)), measure(), {});
+  EXPECT_GT(unmeasured("sgd-fp32-t1"), 0);
+  EXPECT_EQ(unmeasured("adam-fp32-t1"), 1);
+  EXPECT_THROW(unmeasured("sgd-bf16-t1"), Error);
+  EXPECT_THROW(unmeasured("sgd-fp32-t2"), Error);
 }
 
 TEST_F(EstimateTest, ExtrapolationIsMarked) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/statistics.h"
@@ -34,10 +36,34 @@ void add_layers(Estimate& e, const LayerModels& models, const std::vector<Layer>
     l.energy_j = interval_of(energy.layer_mean[i], energy.layer_deviation[i]);
     l.time_s = interval_of(time.layer_mean[i], time.layer_deviation[i]);
     const std::string& key = surface_of.at(layers[i].key());
-    l.measured = models.has(key);
-    l.extrapolated = outside(models.profile().points(key), l.channels) && !models.probed(key, l.channels);
+    l.measured = !models.told(key, l.channels);
+    l.extrapolated =
+        l.measured && outside(models.profile().points(key), l.channels) && !models.probed(key, l.channels);
     e.layers.push_back(std::move(l));
   }
+}
+
+// Of measuring one layer with its energy: starting it, and letting it run as often as that takes.
+constexpr double kSecondsToMeasure = 0.6;
+constexpr double kRunsToMeasure = 10;
+
+// The same sums, as sure as they would be if every layer had been measured.
+MeasuringGain gain_of(SplitParts parts, double idle_w, const Estimate& e) {
+  MeasuringGain gain;
+  gain.layers = parts.energies.unmeasured_places;
+  const auto shrink = [](double& variance, const LayerSum& sum) {
+    if (sum.variance > 0) variance *= sum.variance_if_measured / sum.variance;
+  };
+  shrink(parts.device_s_variance, parts.times);
+  shrink(parts.device_j_variance, parts.energies);
+  const Composed whole = compose(parts, idle_w);
+  gain.energy_j = interval_of(whole.energy_j, std::sqrt(whole.energy_j_variance));
+  std::set<std::tuple<LayerRole, std::string, Channels>> seen;
+  for (const LayerEstimate& l : e.layers) {
+    if (!l.measured && seen.insert({l.role, l.kind, l.channels}).second)
+      gain.seconds += kSecondsToMeasure + kRunsToMeasure * l.time_s.value;
+  }
+  return gain;
 }
 
 // docs/concepts.md: G = sum g, D = sum d, H = h0 + sum h; T from G and H; E = D + P_idle (T - G).
@@ -70,6 +96,7 @@ Estimate estimate_split(const LayerModels& models, const std::vector<Layer>& lay
   e.energy_j = interval_of(whole.energy_j, std::sqrt(whole.energy_j_variance));
   e.time_s = interval_of(whole.time_s, std::sqrt(whole.time_s_variance));
   add_layers(e, models, layers, surface_map(split_plans(layers)), parts.energies, parts.times);
+  if (parts.energies.unmeasured_places > 0) e.gain = gain_of(parts, e.idle_power_w, e);
   if (parts.two_clocks) {
     for (LayerEstimate& layer : e.layers) {
       layer.energy_j = layer.energy_j * (parts.device_j / sum_j);

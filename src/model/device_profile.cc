@@ -1,9 +1,11 @@
 #include "model/device_profile.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/statistics.h"
 #include "model/fitted_models.h"
+#include "model/layer_work.h"
 
 namespace ampere {
 
@@ -39,21 +41,59 @@ void DeviceProfile::add_point(const StoredSurface& surface, Channels channels, c
   ++added_;
 }
 
+std::vector<std::string> DeviceProfile::alike() const {
+  std::set<std::string> found;
+  for (const SurfaceCount& s : store_.surfaces(device_)) {
+    if (s.recipe != recipe_ && without_optimizer(s.recipe) == without_optimizer(recipe_))
+      found.insert(s.recipe);
+  }
+  return {found.begin(), found.end()};
+}
+
+const std::vector<StoredPoint>& DeviceProfile::empties() const {
+  const std::vector<StoredPoint>& own = points(empty_surface().name);
+  if (!own.empty()) return own;
+  if (!others_empties_) {
+    others_empties_.emplace();
+    for (const std::string& recipe : alike()) {
+      *others_empties_ = store_.points(device_, recipe, empty_surface().name);
+      if (!others_empties_->empty()) break;
+    }
+  }
+  return *others_empties_;
+}
+
+const CallStyle& DeviceProfile::call_style() const {
+  if (!style_) {
+    style_.emplace();
+    for (const StoredDevice& d : store_.devices()) {
+      if (d.id == device_) style_ = call_style_of(d.fingerprint);
+    }
+  }
+  return *style_;
+}
+
 double DeviceProfile::empty(Quantity quantity) const {
   std::vector<double> values;
-  for (const StoredPoint& p : points(empty_surface().name)) {
+  for (const StoredPoint& p : empties()) {
     if (auto v = value_of(p.measurement, quantity)) values.push_back(*v);
   }
   return values.empty() ? 0 : median(std::move(values));
 }
 
 bool DeviceProfile::two_clocks() const {
-  const auto& seen = points(empty_surface().name);
+  const auto& seen = empties();
   return std::any_of(seen.begin(), seen.end(), [](const StoredPoint& p) { return p.measurement.host_s; });
 }
 
 std::optional<double> DeviceProfile::idle_power_w() const {
-  const auto fact = store_.fact(device_, recipe_, "idle");
+  auto fact = store_.fact(device_, recipe_, "idle");
+  if (!fact) {
+    for (const std::string& recipe : alike()) {
+      fact = store_.fact(device_, recipe, "idle");
+      if (fact) break;
+    }
+  }
   if (!fact) return std::nullopt;
   return JsonReader(*fact, "idle").number("power_w");
 }

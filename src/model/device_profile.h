@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "store/store.h"
+#include "work/layer_calls.h"
 
 namespace ampere {
 
@@ -30,11 +31,16 @@ class DeviceProfile {
   void add_point(const StoredSurface& surface, Channels channels, const std::string& variant,
                  const Measurement& measurement);
 
-  // An iteration that trains nothing; 0 when it was never measured.
+  // An iteration that trains nothing; 0 when it was never measured. Where it was not measured under this
+  // recipe, another optimizer's stands for it.
   double empty(Quantity quantity) const;
   // True when a host issues the work to an accelerator.
   bool two_clocks() const;
 
+  // How the device's framework makes its calls.
+  const CallStyle& call_style() const;
+
+  // As with empty(), that of another optimizer will do.
   std::optional<double> idle_power_w() const;
   void set_idle_power_w(double watts, bool is_modelled);
 
@@ -46,11 +52,16 @@ class DeviceProfile {
 
  private:
   friend class LayerModels;
+  const std::vector<StoredPoint>& empties() const;
+  // Recipes in the store that differ from this one in the optimizer.
+  std::vector<std::string> alike() const;
 
   Store& store_;
   std::string device_;
   std::string recipe_;
   mutable std::map<std::string, std::vector<StoredPoint>> points_;
+  mutable std::optional<std::vector<StoredPoint>> others_empties_;
+  mutable std::optional<CallStyle> style_;
   std::size_t added_ = 0;                 // points, since the profile was opened
   std::unique_ptr<FittedModels> fitted_;  // by what they were fitted to, so that networks can share them
 };

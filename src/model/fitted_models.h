@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "model/layer_models.h"
 #include "model/work_model.h"
@@ -23,9 +24,12 @@ struct FittedModels {
   // By surface and the names of all kinds that it shares with; empty: alone.
   std::map<std::tuple<std::string, std::string, Probes>, Fitted<PowerModel>> powers;
   std::map<std::string, Fitted<PowerModel::Others>> pools;  // by the names of all kinds
-  Fitted<WorkModel> works;      // of all captured parts; absent where there are none
+  Fitted<WorkModel> works;      // of all points that tell what calls cost; absent where there are none
   bool works_modelled = false;  // any of their energies comes from a model
-  double seconds = 0;           // spent on fitting
+  // What the works told last, since energy and time are asked for one after the other.
+  std::vector<std::string> told_places;
+  WorkCosts told;
+  double seconds = 0;  // spent on fitting
 };
 
 }  // namespace ampere

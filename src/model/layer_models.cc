@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "model/fitted_models.h"
+#include "model/measured_works.h"
 #include "model/part_work.h"
 
 namespace ampere {
@@ -17,6 +18,8 @@ namespace {
 constexpr double kReplayRepeatability = 0.005;
 constexpr double kEagerRepeatability = 0.03;
 constexpr double kHostScatter = 0.2;
+// Fewer points than these are no surface: other layers of the device tell more.
+constexpr std::size_t kFewOfPlane = 4, kFewOfLine = 3;
 
 double error_of(const Measurement& m, Quantity quantity) {
   return quantity == Quantity::kEnergy ? m.energy_error : m.time_error;
@@ -90,54 +93,62 @@ bool LayerModels::has(const std::string& key) const {
          std::all_of(p.subtract.begin(), p.subtract.end(), [&](const Neighbour& n) { return has(n.key); });
 }
 
-// Null where nothing was captured and measured on this device.
+// Null where nothing was measured on this device that tells what calls cost.
 const WorkModel* LayerModels::works() const {
   Fitted<WorkModel>& fitted = profile_.fitted_->works;
   const std::size_t behind = profile_.added_ + 1;  // 0: never asked for
   if (fitted.points == behind) return fitted.model.get();
   const Stopwatch watch(profile_.fitted_->seconds);
-  std::vector<MeasuredWork> seen;
-  bool energies = false, any_modelled = false;
-  for (const SurfaceCount& s : profile_.store().surfaces(profile_.device())) {
-    if (s.recipe != profile_.recipe() || !s.surface.kind) continue;
-    std::optional<std::vector<CountedWork>> works;
-    try {
-      works = work_of_part(*s.surface.kind, profile_.recipe());
-    } catch (const Error&) {  // one damaged part says nothing about the others
-    }
-    if (!works) continue;
-    for (const StoredPoint& p : profile_.points(s.surface.name)) {
-      const Measurement& m = p.measurement;
-      seen.push_back(
-          {s.surface.kind->word(), *works, m.time_s, m.time_error, m.energy_j, m.energy_error, m.host_s});
-      energies = energies || m.energy_j;
-      any_modelled = any_modelled || m.modelled;
-    }
-  }
+  MeasuredWorks all = measured_works(profile_);
   fitted = {behind, nullptr};
+  profile_.fitted_->told_places.clear();
   try {
-    if (energies) fitted.model = std::make_shared<const WorkModel>(std::move(seen), profile_.two_clocks());
+    if (all.energies)
+      fitted.model = std::make_shared<const WorkModel>(std::move(all.seen), profile_.two_clocks());
   } catch (const Error&) {  // nothing among it that tells anything
   }
-  profile_.fitted_->works_modelled = any_modelled;
+  profile_.fitted_->works_modelled = all.modelled;
   return fitted.model.get();
 }
 
 bool LayerModels::tells(const std::string& key) const {
   if (has(key)) return true;
-  const LayerKind& kind = plan(key).kind;
-  if (is_loop_part(kind)) return works() && (!profile_.two_clocks() || loop_host_s(profile_, kind) > 0);
-  return work_of_part(kind, profile_.recipe()) && works();
+  const SurfacePlan& p = plan(key);
+  if (is_loop_part(p.kind)) return works() && (!profile_.two_clocks() || loop_host_s(profile_, p.kind) > 0);
+  if (is_captured(p.kind)) return work_of_part(p.kind, profile_.recipe()) && works();
+  return told_by_works(p.surface) && works();
 }
 
-WorkCosts LayerModels::unmeasured(const std::vector<std::string>& keys) const {
+bool LayerModels::told(const std::string& key, Channels channels) const {
+  const SurfacePlan& p = plan(key);
+  if (is_captured(p.kind)) return !has(key);
+  if (!told_by_works(p.surface)) return false;
+  const std::size_t enough = p.kind.surface == Surface::kPoint   ? 1
+                             : p.kind.surface == Surface::kInOut ? kFewOfPlane
+                                                                 : kFewOfLine;
+  const std::vector<StoredPoint>& own = profile_.points(key);
+  if (own.size() >= enough) return false;
+  const bool here = std::any_of(own.begin(), own.end(),
+                                [&](const StoredPoint& point) { return point.channels == channels; });
+  return !here && !probed(key, channels) && works();
+}
+
+const WorkCosts& LayerModels::unmeasured(const std::vector<LayerPlace>& places) const {
   std::vector<AskedWork> asked;
-  for (const std::string& key : keys) {
-    const LayerKind& kind = plan(key).kind;
-    asked.push_back(
-        {kind.word(), work_of_part(kind, profile_.recipe()).value_or(std::vector<CountedWork>())});
+  std::vector<std::string> names;
+  for (const LayerPlace& place : places) {
+    const SurfacePlan& p = plan(place.key);
+    // What asks for nothing costs nothing.
+    asked.push_back(asked_work(profile_, p, place.channels).value_or(AskedWork{place.key, {}}));
+    names.push_back(asked.back().place);
   }
-  return works()->at(asked);  // which tells nothing of what asks for nothing
+  const WorkModel* model = works();
+  FittedModels& fitted = *profile_.fitted_;
+  if (fitted.told_places != names || names.empty()) {
+    fitted.told = model->at(asked);
+    fitted.told_places = std::move(names);
+  }
+  return fitted.told;
 }
 
 bool LayerModels::probed(const std::string& key, Channels channels) const {
@@ -299,12 +310,13 @@ HostTime LayerModels::host(const std::string& key) const {
       if (p.measurement.host_s) values.push_back(*p.measurement.host_s);
     }
   }
-  if (values.empty() && is_captured(plan(key).kind) && works()) {
-    const LayerKind& kind = plan(key).kind;
-    const auto parts = work_of_part(kind, profile_.recipe());
-    const double mean = is_loop_part(kind) ? loop_host_s(profile_, kind)
-                        : parts            ? works()->host_s(*parts)
-                                           : 0;
+  if (values.empty() && told_by_works(plan(key).surface) && works()) {
+    const SurfacePlan& p = plan(key);
+    // How many calls a layer is does not depend on its channels.
+    const auto asked = asked_work(profile_, p, {p.domain.in.max, p.domain.out.max});
+    const double mean = is_loop_part(p.kind) ? loop_host_s(profile_, p.kind)
+                        : asked              ? works()->host_s(asked->works)
+                                             : 0;
     return {mean, kHostScatter * mean};
   }
   if (values.empty()) return {};
@@ -318,7 +330,7 @@ HostTime LayerModels::host(const std::string& key) const {
 
 bool LayerModels::modelled() const {
   for (const auto& [key, p] : plans_) {
-    if (is_captured(p.kind) && !has(key) && works() && profile_.fitted_->works_modelled) return true;
+    if (told_by_works(p.surface) && !has(key) && works() && profile_.fitted_->works_modelled) return true;
     for (const std::string& stored :
          {key, probe_of(p.surface, Purpose::kTimedProbe).name, probe_of(p.surface).name}) {
       for (const StoredPoint& point : profile_.points(stored)) {

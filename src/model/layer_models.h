@@ -23,6 +23,12 @@ struct HostTime {
   double deviation = 0;  // standard error of the mean
 };
 
+// One layer of a network: its surface, and where on it.
+struct LayerPlace {
+  std::string key;
+  Channels channels;
+};
+
 class LayerModels {
  public:
   // `plans`: all surfaces that a method needs for the network. The profile must outlive the models; points
@@ -39,11 +45,14 @@ class LayerModels {
 
   // True when the surface and all that is subtracted from it have points or probes.
   bool has(const std::string& key) const;
-  // True when it has, or when other captured parts of the device tell what this one costs
+  // True when it has, or when what else was measured on the device tells what this one costs
   // (docs/one_model.md).
   bool tells(const std::string& key) const;
-  // Of surfaces that are not measured but told, one place each.
-  WorkCosts unmeasured(const std::vector<std::string>& keys) const;
+  // Whether what else was measured tells this place, and not the surface itself: nothing was measured of it,
+  // or at too few other channels.
+  bool told(const std::string& key, Channels channels) const;
+  // Of places that are told so.
+  const WorkCosts& unmeasured(const std::vector<LayerPlace>& places) const;
   // True when this very place was measured while estimating, and counts.
   bool probed(const std::string& key, Channels channels) const;
   // What the layer itself costs: neighbours and the empty iteration taken off. Places measured more than

@@ -1,7 +1,7 @@
 #include "model/part_work.h"
 
 #include "base/statistics.h"
-#include "work/captured_work.h"
+#include "model/layer_work.h"
 
 namespace ampere {
 namespace {
@@ -25,10 +25,7 @@ std::optional<std::vector<CountedWork>> work_of_part(const LayerKind& kind, cons
   if (!is_captured(kind) || is_loop_part(kind)) return std::nullopt;
   const std::string& calls = kind.ops.front().word("calls");
   if (calls.find("\"compiled\":true") != std::string::npos) return std::nullopt;
-  const auto says = [&](const char* word) { return recipe.find(word) != std::string::npos; };
-  return work_of_calls(calls, says("-fp32-")   ? TensorFloat::kNowhere
-                              : says("-tf32-") ? TensorFloat::kEverywhere
-                                               : TensorFloat::kConvolutions);
+  return work_of_calls(calls, tensor_float_of(recipe));
 }
 
 double loop_host_s(const DeviceProfile& profile, const LayerKind& kind) {

@@ -45,25 +45,33 @@ class AlikeLayers {
 using Predict = std::function<SurfacePrediction(const std::string& key, const std::vector<Channels>& places)>;
 
 using Members = std::map<std::string, std::vector<std::size_t>>;  // layers by surface
+using Places = std::map<std::pair<std::string, Channels>, std::vector<std::size_t>>;
 
-// Layers that nobody measured, as other parts of the device tell them.
-void add_unmeasured(const LayerModels& models, const Members& members, bool energy, LayerSum& sum) {
+// How well a layer is known once it was measured: how well its cost comes again.
+constexpr double kMeasuredEagerly = 0.03;
+constexpr double kMeasuredReplayed = 0.01;
+
+// Layers that nobody measured, as what else was measured on the device tells them.
+void add_unmeasured(const LayerModels& models, const Places& members, bool energy, LayerSum& sum) {
   if (members.empty()) return;
-  std::vector<std::string> keys;
+  std::vector<LayerPlace> places;
   Eigen::VectorXd count(static_cast<Eigen::Index>(members.size()));
-  for (const auto& [key, same] : members) {
-    count(static_cast<Eigen::Index>(keys.size())) = static_cast<double>(same.size());
-    keys.push_back(key);
+  for (const auto& [place, same] : members) {
+    count(static_cast<Eigen::Index>(places.size())) = static_cast<double>(same.size());
+    places.push_back({place.first, place.second});
   }
-  const WorkCosts costs = models.unmeasured(keys);
+  const WorkCosts& costs = models.unmeasured(places);
   const Eigen::VectorXd& mean = energy ? costs.energy_j : costs.time_s;
   const Eigen::MatrixXd& covariance = energy ? costs.energy_covariance : costs.time_covariance;
   const Eigen::VectorXd weights = count.cwiseProduct(mean);
+  const double measured = models.profile().two_clocks() ? kMeasuredReplayed : kMeasuredEagerly;
   sum.mean += weights.sum();
   sum.unmeasured += weights.sum();
+  sum.unmeasured_places += static_cast<int>(members.size());
   sum.variance += std::max(0.0, weights.dot(covariance * weights));
+  sum.variance_if_measured += measured * measured * weights.squaredNorm();
   Eigen::Index row = 0;
-  for (const auto& [key, same] : members) {
+  for (const auto& [place, same] : members) {
     for (std::size_t i : same) {
       sum.layer_mean[i] = mean(row);
       sum.layer_deviation[i] = mean(row) * std::sqrt(std::max(0.0, covariance(row, row)));
@@ -77,13 +85,17 @@ LayerSum sum_by(const LayerModels& models, const Predict& predict, bool energy,
   LayerSum sum;
   sum.layer_mean.resize(layers.size());
   sum.layer_deviation.resize(layers.size());
-  Members by_surface, unmeasured;
+  Members by_surface;
+  Places unmeasured;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string& key = surface_of.at(layers[i].key());
-    const bool told = is_captured(layers[i].kind) && !models.has(key);
-    (told ? unmeasured : by_surface)[key].push_back(i);
+    if (models.told(key, layers[i].channels))
+      unmeasured[{key, layers[i].channels}].push_back(i);
+    else
+      by_surface[key].push_back(i);
   }
   add_unmeasured(models, unmeasured, energy, sum);
+  const double of_unmeasured = sum.variance;
   AlikeLayers alike;
   for (const auto& [key, members] : by_surface) {
     // Deep networks repeat the same layer many times: predict each place once, count it often.
@@ -110,6 +122,7 @@ LayerSum sum_by(const LayerModels& models, const Predict& predict, bool energy,
     }
   }
   sum.variance += alike.covariance();
+  sum.variance_if_measured += sum.variance - of_unmeasured;
   return sum;
 }
 

@@ -17,8 +17,10 @@ std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& p
 struct LayerSum {
   double mean = 0;
   double variance = 0;
-  double unmeasured = 0;           // of the mean: layers that other parts of the device tell
-  std::vector<double> layer_mean;  // one per layer
+  double unmeasured = 0;            // of the mean: layers that what else was measured on the device tells
+  int unmeasured_places = 0;        // of those, different ones
+  double variance_if_measured = 0;  // what the variance would be if they were measured
+  std::vector<double> layer_mean;   // one per layer
   std::vector<double> layer_deviation;
 };
 

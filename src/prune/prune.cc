@@ -67,7 +67,11 @@ class Pruning {
   PrunePlan run() {
     plan_.layers_before = network_.layers();
     plan_.cost_before = network_cost(network_.network(), network_.batch());
-    if (profile_) plan_.before = estimate(network_.network());
+    if (profile_) {
+      const std::vector<Layer>& layers = network_.layers();
+      require_surfaces(models_for(*profile_, find_method(kSplit), layers), find_method(kSplit), layers);
+      plan_.before = estimate(network_.network());
+    }
     const double whole = profile_ ? plan_.before->energy_j.value : plan_.cost_before.flops();
     plan_.budget = joules_per_iteration(options_.budget, whole, options_.job_iterations);
     plan_.bound = profile_ ? bound_of(*plan_.before) : whole;

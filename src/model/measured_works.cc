@@ -1,0 +1,229 @@
+#include "model/measured_works.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/statistics.h"
+#include "model/layer_work.h"
+#include "model/part_work.h"
+
+namespace ampere {
+namespace {
+
+// Calls that are over before their size matters, on any device: they are told by their sizes to a power of
+// two, so that the many small tensors of layers become few works.
+constexpr double kSmall = 4096;
+
+bool is_coarse(const OpWork& w) {
+  switch (w.family) {
+    case OpFamily::kPointwise:
+    case OpFamily::kCopy:
+    case OpFamily::kReduction:
+    case OpFamily::kUpdate:
+      return std::max(w.rows, w.flops) <= kSmall && w.bytes <= 16 * kSmall;
+    default:
+      return false;
+  }
+}
+
+double to_power_of_two(double value) { return value < 1 ? value : std::exp2(std::round(std::log2(value))); }
+
+std::vector<CountedWork> coarse(std::vector<CountedWork> works) {
+  for (CountedWork& w : works) {
+    if (!is_coarse(w.work)) continue;
+    for (double* size : {&w.work.rows, &w.work.columns, &w.work.depth, &w.work.flops, &w.work.bytes})
+      *size = to_power_of_two(*size);
+  }
+  return gathered(std::move(works));
+}
+
+// A place is the very same work only under the same optimizer.
+std::string place_of(LayerRole role, const LayerKind& kind, Channels channels, const std::string& recipe) {
+  if (is_captured(kind)) return kind.word();
+  return std::string(to_word(role)) + "/" + kind.word() + " " + std::to_string(channels.in) + ">" +
+         std::to_string(channels.out) + " " + recipe.substr(0, recipe.find('-'));
+}
+
+// Absent where calls do not tell it; damaged parts and impossible layers say nothing about the others.
+std::optional<std::vector<CountedWork>> works_at(const StoredSurface& surface, Channels channels,
+                                                 const std::string& recipe, const CallStyle& style) {
+  if (is_captured(*surface.kind)) return work_of_part(*surface.kind, recipe);
+  return coarse(work_of_layer(*surface.kind, channels, surface.role, recipe, style));
+}
+
+// What an iteration costs that trains nothing, under one recipe.
+struct Empty {
+  double time_s = 0, energy_j = 0, host_s = 0;
+};
+
+Empty empty_of(const DeviceProfile& profile, const std::string& recipe) {
+  std::vector<double> times, energies, hosts;
+  for (const StoredPoint& p : profile.store().points(profile.device(), recipe, empty_surface().name)) {
+    times.push_back(p.measurement.time_s);
+    if (p.measurement.energy_j) energies.push_back(*p.measurement.energy_j);
+    if (p.measurement.host_s) hosts.push_back(*p.measurement.host_s);
+  }
+  const auto middle = [](std::vector<double> values) {
+    return values.empty() ? 0 : median(std::move(values));
+  };
+  return {middle(times), middle(energies), middle(hosts)};
+}
+
+// As LayerModels tells them: less the empty iteration, but something.
+double less(double raw, double fixed) { return std::max(raw - fixed, 0.02 * raw); }
+
+MeasuredWork measured_work(std::string place, std::vector<CountedWork> works, const Measurement& m,
+                           bool captured, const Empty& empty) {
+  MeasuredWork out{std::move(place), std::move(works), m.time_s, m.time_error,
+                   m.energy_j,       m.energy_error,   m.host_s};
+  if (captured) return out;
+  if (m.host_s) out.host_s = less(*m.host_s, empty.host_s);
+  if (m.mode == "replay") return out;  // it contains no iteration's fixed cost
+  out.time_s = less(m.time_s, empty.time_s);
+  out.time_error *= m.time_s / out.time_s;
+  if (m.energy_j) {
+    out.energy_j = less(*m.energy_j, empty.energy_j);
+    out.energy_error *= *m.energy_j / *out.energy_j;
+  }
+  return out;
+}
+
+double distance(Channels a, Channels b) {
+  const auto apart = [](std::int64_t x, std::int64_t y) {
+    return std::log2(static_cast<double>(std::max<std::int64_t>(x, 1))) -
+           std::log2(static_cast<double>(std::max<std::int64_t>(y, 1)));
+  };
+  return std::hypot(apart(a.in, b.in), apart(a.out, b.out));
+}
+
+// The points of one kind, those with energy first, each as far as can be from those before it. Points of one
+// place stay together.
+std::vector<const StoredPoint*> spread_out(const std::vector<const StoredPoint*>& points) {
+  std::vector<const StoredPoint*> out;
+  std::vector<double> nearest(points.size(), std::numeric_limits<double>::infinity());
+  std::vector<bool> taken(points.size(), false);
+  while (out.size() < points.size()) {
+    std::size_t best = points.size();
+    const auto worth = [&](std::size_t i) {
+      return std::make_pair(points[i]->measurement.energy_j.has_value(), nearest[i]);
+    };
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (!taken[i] && (best == points.size() || worth(i) > worth(best))) best = i;
+    }
+    taken[best] = true;
+    out.push_back(points[best]);
+    for (std::size_t i = 0; i < points.size(); ++i)
+      nearest[i] = std::min(nearest[i], distance(points[i]->channels, points[best]->channels));
+  }
+  return out;
+}
+
+struct Source {
+  StoredSurface surface;
+  std::string recipe;
+  std::vector<StoredPoint> points;
+};
+
+std::vector<Source> sources_of(const DeviceProfile& profile) {
+  const std::string alike = without_optimizer(profile.recipe());
+  std::vector<Source> out;
+  for (const SurfaceCount& s : profile.store().surfaces(profile.device())) {
+    if (without_optimizer(s.recipe) != alike || !s.surface.kind || !told_by_works(s.surface)) continue;
+    out.push_back({s.surface, s.recipe,
+                   s.recipe == profile.recipe()
+                       ? profile.points(s.surface.name)
+                       : profile.store().points(profile.device(), s.recipe, s.surface.name)});
+  }
+  return out;
+}
+
+class Selection {
+ public:
+  explicit Selection(const DeviceProfile& profile) : profile_(profile), style_(profile.call_style()) {}
+
+  MeasuredWorks take() {
+    const std::vector<Source> sources = sources_of(profile_);
+    // Surfaces and probes of one kind are one.
+    std::map<std::string, std::vector<std::pair<const Source*, const StoredPoint*>>> kinds;
+    for (const Source& source : sources) {
+      if (is_captured(*source.surface.kind)) {  // each is a kind of its own, with one place
+        for (const StoredPoint& p : source.points) add(source, p, false);
+      } else {
+        const std::string word = std::string(to_word(source.surface.role)) + source.surface.kind->word();
+        for (const StoredPoint& p : source.points) kinds[word + source.recipe].emplace_back(&source, &p);
+      }
+    }
+    std::vector<std::vector<std::pair<const Source*, const StoredPoint*>>> ordered;
+    std::size_t longest = 0;
+    for (const auto& [word, points] : kinds) {
+      std::map<const StoredPoint*, const Source*> source_of;
+      std::vector<const StoredPoint*> plain;
+      for (const auto& [source, point] : points) {
+        source_of[point] = source;
+        plain.push_back(point);
+      }
+      ordered.emplace_back();
+      for (const StoredPoint* point : spread_out(plain))
+        ordered.back().emplace_back(source_of.at(point), point);
+      longest = std::max(longest, points.size());
+    }
+    for (std::size_t rank = 0; rank < longest && !full_; ++rank) {
+      for (const auto& points : ordered) {
+        if (rank < points.size() && !full_) add(*points[rank].first, *points[rank].second, true);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void add(const Source& source, const StoredPoint& point, bool bounded) {
+    std::optional<std::vector<CountedWork>> works;
+    try {
+      works = works_at(source.surface, point.channels, source.recipe, style_);
+    } catch (const Error&) {
+    }
+    if (!works || works->empty()) return;
+    if (bounded) {
+      for (const CountedWork& w : *works) distinct_.insert(w.work);
+      full_ = distinct_.size() > kMostDistinctWorks || out_.seen.size() >= kMostWorkPoints;
+      if (full_) return;
+    }
+    const LayerKind& kind = *source.surface.kind;
+    auto [empty, is_new] = empties_.try_emplace(source.recipe);
+    if (is_new) empty->second = empty_of(profile_, source.recipe);
+    out_.seen.push_back(measured_work(place_of(source.surface.role, kind, point.channels, source.recipe),
+                                      std::move(*works), point.measurement, is_captured(kind),
+                                      empty->second));
+    out_.energies = out_.energies || point.measurement.energy_j;
+    out_.modelled = out_.modelled || point.measurement.modelled;
+  }
+
+  const DeviceProfile& profile_;
+  CallStyle style_;
+  MeasuredWorks out_;
+  std::set<OpWork> distinct_;
+  std::map<std::string, Empty> empties_;
+  bool full_ = false;
+};
+
+}  // namespace
+
+bool told_by_works(const StoredSurface& surface) {
+  return surface.method == kSplit && surface.phase == Phase::kIteration && !surface.neighbours.before &&
+         !surface.neighbours.after;
+}
+
+MeasuredWorks measured_works(const DeviceProfile& profile) { return Selection(profile).take(); }
+
+std::optional<AskedWork> asked_work(const DeviceProfile& profile, const SurfacePlan& plan,
+                                    Channels channels) {
+  const auto works = works_at(plan.surface, channels, profile.recipe(), profile.call_style());
+  if (!works) return std::nullopt;
+  return AskedWork{place_of(plan.role, plan.kind, channels, profile.recipe()), *works};
+}
+
+}  // namespace ampere

@@ -1,0 +1,36 @@
+// All points of a device that tell what calls cost, captured parts and layers at their channels alike, and
+// layers as questions to what is learned from them (docs/one_model.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/device_profile.h"
+#include "model/surface_plan.h"
+#include "model/work_model.h"
+
+namespace ampere {
+
+struct MeasuredWorks {
+  std::vector<MeasuredWork> seen;
+  bool energies = false;  // one of them has energy
+  bool modelled = false;  // any energy comes from a model
+};
+
+// Points under the profile's recipe and under those that differ from it in the optimizer only, whose calls
+// are calls like others. Beyond kMostWorkPoints points, or kMostDistinctWorks works of layers, it is a
+// selection: of every kind its first place, then the places of each kind that are farthest from those.
+MeasuredWorks measured_works(const DeviceProfile& profile);
+inline constexpr std::size_t kMostWorkPoints = 2500;
+inline constexpr std::size_t kMostDistinctWorks = 4000;
+
+// Whether the one model may tell what this surface would: captured parts, and layers alone for a whole
+// iteration. Not the networks of several layers that the published method subtracts, nor parts of iterations.
+bool told_by_works(const StoredSurface& surface);
+
+// A layer at its channels as a question; absent for what its calls do not tell (work_of_part). Throws
+// Error{kBadInput} for layers larger than any device.
+std::optional<AskedWork> asked_work(const DeviceProfile& profile, const SurfacePlan& plan, Channels channels);
+
+}  // namespace ampere
