@@ -12,6 +12,7 @@ namespace {
 // The sums are made straight around what their terms were last believed to be; shares settle quickly.
 constexpr int kRounds = 4;
 constexpr double kLongestStep = 1.5;
+constexpr double kSettled = 1e-9;
 
 // The sum's logarithm; `terms` become shares of it.
 double log_sum(std::vector<SumTerm>& terms, const Eigen::VectorXd& values) {
@@ -69,6 +70,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     factor_.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
     const Eigen::VectorXd step = mean + points_with_sums * solved_ - values_;
     values_ += step.cwiseMax(-kLongestStep).cwiseMin(kLongestStep);
+    if (step.cwiseAbs().maxCoeff() < kSettled) break;
   }
 }
 

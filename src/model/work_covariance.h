@@ -40,7 +40,7 @@ struct RatePoint {
   OpFamily family;
   int name = 0;
   std::array<double, kArithmetics + 2> rates;
-  Coordinates coordinates;
+  std::array<double, 3> sizes;  // rows, columns and depth, as powers of two
 };
 RatePoint rate_point_of(const OpWork& work, const Roof& roof, double time_s, WorkNames& names);
 Eigen::MatrixXd power_covariance(const std::vector<RatePoint>& a, const std::vector<RatePoint>& b);
