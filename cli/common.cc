@@ -62,15 +62,22 @@ void add_recipe_options(CLI::App& verb, ModelOptions& o) {
   verb.parse_complete_callback([&o] { o.recipe.autotune = o.autotune == "on"; });
 }
 
-void add_model_options(CLI::App& verb, ModelOptions& o) {
+void add_model_options(CLI::App& verb, ModelOptions& o, std::vector<std::int64_t>* batches) {
   // Options are taken in the order they were added, so --batch has the last word.
   verb.add_option("MODEL", o.model, "Network: a zoo name or a .json, .onnx or .pt file")
       ->required()
       ->each([&o](const std::string& text) {
         if (is_onnx_path(text)) o.batch = onnx_batch(text).value_or(o.batch);
       });
-  verb.add_option("-b,--batch", o.batch, "Batch size; 1, or what an .onnx file was exported with")
-      ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
+  if (batches) {
+    verb.add_option("-b,--batch", *batches, "Batch size, or several: 8,32,128; 1, or that of an .onnx file")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
+  } else {
+    verb.add_option("-b,--batch", o.batch, "Batch size; 1, or what an .onnx file was exported with")
+        ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
+  }
   verb.add_option("--input", o.inputs, "Shape a .pt file reads, for each input: 3x224x224, int:128, 35xNx200")
       ->allow_extra_args(false);
   verb.add_option("--dim", o.dims, "Size of a dimension that an .onnx file only names: NAME=SIZE")

@@ -40,7 +40,8 @@ void add_store_options(CLI::App& verb, CommonOptions& options);
 void add_device_option(CLI::App& verb, CommonOptions& options);  // where no worker is asked
 void add_worker_option(CLI::App& verb, CommonOptions& options);  // where nothing is metered
 void add_worker_options(CLI::App& verb, CommonOptions& options);
-void add_model_options(CLI::App& verb, ModelOptions& options);
+// `batches`: several may be given, 8,32,128.
+void add_model_options(CLI::App& verb, ModelOptions& options, std::vector<std::int64_t>* batches = nullptr);
 void add_recipe_options(CLI::App& verb, ModelOptions& options);
 void add_profiling_options(CLI::App& verb, ProfilingOptions& options);
 

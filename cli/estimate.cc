@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@ namespace {
 struct EstimateArguments {
   CommonOptions common;
   ModelOptions model;
+  std::vector<std::int64_t> batches;  // several give a table; model.batch is the one at hand
   std::string method = "split";
   std::int64_t epochs = 1;
   std::int64_t samples = 0;
@@ -66,7 +68,9 @@ std::optional<Estimate> with_autotune(const EstimateArguments& o, Store& store, 
   if (o.model.recipe.autotune) return std::nullopt;
   Recipe tuned = o.model.recipe;
   tuned.autotune = true;
-  return if_profiled(o, store, device, network, tuned);
+  std::optional<Estimate> found = if_profiled(o, store, device, network, tuned);
+  // A saving between two guesses is none.
+  return found && found->unmeasured > 0 ? std::nullopt : found;
 }
 
 // For those who profiled before the framework's default was ours, or by another recipe than they ask for.
@@ -92,7 +96,7 @@ struct Answer {
   std::optional<Admission> battery;
 };
 
-void print_json_estimate(const EstimateArguments& o, const LoadedModel& model, const Answer& a) {
+Json estimate_json(const EstimateArguments& o, const LoadedModel& model, const Answer& a) {
   const Estimate& e = a.estimate;
   const Job& job = a.job;
   Json out = json_header(a.device.fingerprint, e.modelled);
@@ -166,7 +170,7 @@ void print_json_estimate(const EstimateArguments& o, const LoadedModel& model, c
                              {"extrapolated", l.extrapolated},
                              {"measured", l.measured}});
   }
-  print_json(out);
+  return out;
 }
 
 // Shares near 0 and 1 keep the digits that tell them apart from those.
@@ -310,53 +314,148 @@ std::string other_devices(const EstimateArguments& o, const Store& store, const 
       device.fingerprint.value("name", "?"), device.id.substr(0, 8));
 }
 
-void run(const EstimateArguments& o) {
-  const LoadedModel model = load_model(o.model, o.common);
-  parse_layers(model.network, o.model.batch);
-  const EstimateOptions asked = o.asked();
-  check(asked);
-  if (o.probes() && !o.common.device.empty())
-    throw bad_input("--probe measures on the worker's device; leave --device away");
-  Answer a;
-  std::optional<Joules> battery;
-  if (!o.battery.empty()) {
-    battery = parse_energy(o.battery, "--battery");
-    a.risk = parse_fraction(o.risk, "--risk", 1e-4, 0.5);
+// One network at one batch, with what was asked of it besides.
+class Asked {
+ public:
+  explicit Asked(const EstimateArguments& o) : o_(o) {
+    if (o.battery.empty()) return;
+    battery_ = parse_energy(o.battery, "--battery");
+    risk_ = parse_fraction(o.risk, "--risk", 1e-4, 0.5);
     if (o.samples == 0)
       throw bad_input("--battery is about a whole job; say how long it is: --samples N --epochs N");
   }
+
+  // With this batch alone.
+  void load(std::int64_t batch) {
+    EstimateArguments arguments = o_;
+    arguments.model.batch = batch;
+    LoadedModel model = load_model(arguments.model, o_.common);
+    parse_layers(model.network, batch);
+    jobs_.push_back({std::move(arguments), std::move(model), {}});
+  }
+
+  void probe(const Session& session) {
+    DeviceProfile profile(*session.store, session.device_id,
+                          stored_word(o_.model.recipe, session.fingerprint));
+    for (AskedJob& job : jobs_) {
+      job.answer.probed = probe_model(session, profile, job.model.network, setup_of(job.arguments.model), {},
+                                      o_.exact, shown(o_.common.quiet || o_.common.json));
+    }
+  }
+
+  // One after the other, so that what is fitted for one serves the next.
+  void estimate(Store& store, const StoredDevice& device) {
+    DeviceProfile profile(store, device.id, stored_word(o_.model.recipe, device.fingerprint));
+    for (AskedJob& job : jobs_) estimate(store, device, profile, job);
+  }
+
+  void print() const {
+    if (jobs_.size() == 1) {
+      const AskedJob& job = jobs_.front();
+      o_.common.json ? print_json(estimate_json(job.arguments, job.model, job.answer))
+                     : print_text(job.arguments, job.model, job.answer);
+      return;
+    }
+    if (o_.common.json) {
+      Json out = json_header(jobs_.front().answer.device.fingerprint, jobs_.front().answer.estimate.modelled);
+      for (const AskedJob& job : jobs_)
+        out["estimates"].push_back(estimate_json(job.arguments, job.model, job.answer));
+      print_json(out);
+      return;
+    }
+    print_batches();
+  }
+
+  bool fits() const {
+    return std::all_of(jobs_.begin(), jobs_.end(),
+                       [](const AskedJob& job) { return !job.answer.battery || job.answer.battery->fits; });
+  }
+
+ private:
+  struct AskedJob {
+    EstimateArguments arguments;
+    LoadedModel model;
+    Answer answer;
+  };
+
+  void estimate(Store& store, const StoredDevice& device, DeviceProfile& profile, AskedJob& job) {
+    const EstimateArguments& o = job.arguments;
+    const Network& network = job.model.network;
+    Answer& a = job.answer;
+    a.device = device;
+    a.risk = risk_;
+    try {
+      a.estimate = estimate_model(profile, network, setup_of(o.model), o.asked());
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kNotProfiled) throw;
+      const std::string precision = other_precision(o, store, device, network);
+      throw Error(error.kind(), fmt::format("{}{}\nrun: {}", error.what(),
+                                            precision.empty() ? other_devices(o, store, device) : precision,
+                                            profile_command(o.model, o.common, o.method)));
+    }
+    a.tuned = with_autotune(o, store, device, network);
+    a.job = job_of(o);
+    if (battery_)
+      a.battery = admit(job_cost(a.estimate, a.job.iterations).energy_j, battery_->value(), a.risk);
+  }
+
+  void print_batches() const {
+    const AskedJob& first = jobs_.front();
+    const Answer& a = first.answer;
+    ampere::print("{} on {}, {}{}, meter {}{}\n\n", first.model.network.name(),
+                  a.device.fingerprint.value("name", "?"), o_.model.recipe.word(),
+                  o_.training() == MeasureMode::kReplay ? ", replayed" : "",
+                  a.device.fingerprint.value("meter", "?"),
+                  a.estimate.modelled ? " (modelled, not measured, energy)" : "");
+    const bool whole_jobs = a.job.iterations > 0;
+    Table table{{"batch", "energy of an iteration (95% interval)", "time (95% interval)", "each sample",
+                 "never measured"},
+                {},
+                {true, false, false, true, true},
+                -1};
+    if (whole_jobs) table.header.push_back("job");
+    for (const AskedJob& job : jobs_) {
+      const Estimate& e = job.answer.estimate;
+      const auto batch = static_cast<double>(job.arguments.model.batch);
+      table.rows.push_back({std::to_string(job.arguments.model.batch), interval_text(e.energy_j, joules_text),
+                            interval_text(e.time_s, seconds_text), joules_text(e.energy_j.value / batch),
+                            percent_text(e.unmeasured)});
+      if (whole_jobs)
+        table.rows.back().push_back(interval_text(e.energy_j * job.answer.job.iterations, joules_text));
+    }
+    ampere::print(table);
+  }
+
+  const EstimateArguments& o_;
+  std::optional<Joules> battery_;
+  double risk_ = 0;
+  std::vector<AskedJob> jobs_;
+};
+
+void run(EstimateArguments o) {
+  if (o.batches.empty()) o.batches = {o.model.batch};
+  o.model.batch = o.batches.front();
+  Asked asked(o);
+  for (const std::int64_t batch : o.batches) asked.load(batch);
+  check(o.asked());
+  if (o.probes() && !o.common.device.empty())
+    throw bad_input("--probe measures on the worker's device; leave --device away");
   if (o.epochs > 1 && o.samples == 0)
     throw bad_input("--epochs is about a whole job; say how many samples an epoch has: --samples N");
   const std::optional<Session> session = session_to_probe(o);
-  if (session) {
-    DeviceProfile profile(*session->store, session->device_id,
-                          stored_word(o.model.recipe, session->fingerprint));
-    a.probed = probe_model(*session, profile, model.network, setup_of(o.model), {}, o.exact,
-                           shown(o.common.quiet || o.common.json));
-  }
+  if (session) asked.probe(*session);
   Store store = Store::to_read(o.common.store);
   // Where nothing was measured yet, every kind is missing, and told as such.
+  StoredDevice device;
   if (session) {
-    a.device = choose_device(store, session->device_id);
+    device = choose_device(store, session->device_id);
   } else {
-    a.device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
-                                       : choose_device(store, o.common.device);
+    device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
+                                     : choose_device(store, o.common.device);
   }
-  DeviceProfile profile(store, a.device.id, stored_word(o.model.recipe, a.device.fingerprint));
-  try {
-    a.estimate = estimate_model(profile, model.network, setup_of(o.model), asked);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kNotProfiled) throw;
-    const std::string precision = other_precision(o, store, a.device, model.network);
-    throw Error(error.kind(), fmt::format("{}{}\nrun: {}", error.what(),
-                                          precision.empty() ? other_devices(o, store, a.device) : precision,
-                                          profile_command(o.model, o.common, o.method)));
-  }
-  a.tuned = with_autotune(o, store, a.device, model.network);
-  a.job = job_of(o);
-  if (battery) a.battery = admit(job_cost(a.estimate, a.job.iterations).energy_j, battery->value(), a.risk);
-  o.common.json ? print_json_estimate(o, model, a) : print_text(o, model, a);
-  if (a.battery && !a.battery->fits) throw CLI::RuntimeError(exit_code(ErrorKind::kOverBudget));
+  asked.estimate(store, device);
+  asked.print();
+  if (!asked.fits()) throw CLI::RuntimeError(exit_code(ErrorKind::kOverBudget));
 }
 
 }  // namespace
@@ -365,7 +464,7 @@ void add_estimate(CLI::App& app) {
   auto o = std::make_shared<EstimateArguments>();
   CLI::App* verb =
       app.add_subcommand("estimate", "What training a network will cost: energy and time, with intervals");
-  add_model_options(*verb, o->model);
+  add_model_options(*verb, o->model, &o->batches);
   verb->add_option("--epochs", o->epochs, "Epochs of the job")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}));
   verb->add_option("--samples", o->samples, "Samples per epoch; gives figures per epoch and per job")

@@ -21,6 +21,7 @@ struct ProfileArguments {
   ModelOptions model;
   ProfilingOptions profiling;
   std::string target;  // "5%"; empty: the surfaces themselves say when they are known
+  double minutes = 5;  // without a network
 };
 
 double target_of(const std::string& text) {
@@ -92,6 +93,52 @@ Json profile_header(const ProfileArguments& o, const Session& session, const Dev
   return out;
 }
 
+// No network in particular: the device itself.
+void run_device(const ProfileArguments& o) {
+  Session session = open_session(o.common);
+  DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
+  const DeviceSummary done =
+      profile_device(session, profile, o.minutes, o.model.recipe, shown(o.common.quiet || o.common.json));
+  if (o.common.json) {
+    Json out = json_header(session.fingerprint, done.modelled);
+    out["recipe"] = o.model.recipe.word();
+    out["store"] = session.store->path();
+    out["minutes"] = o.minutes;
+    out["device_layers"] = {{"candidates", done.candidates},
+                            {"measured", done.measured},
+                            {"known", done.known},
+                            {"refused", done.refused},
+                            {"time_s", done.seconds}};
+    print_json(out);
+    return;
+  }
+  print("{} layers of random networks measured in {}, {} known before", done.measured,
+        duration_text(done.seconds), done.known);
+  if (done.refused > 0) print(", {} too large for the device's memory", done.refused);
+  print("\nkept in {}; ampere estimate MODEL now tells any network in this precision\n",
+        session.store->path());
+}
+
+// What is about one network makes no sense without one, and the other way round.
+void check_arguments(const CLI::App& verb, bool has_model) {
+  const char* of_networks[] = {"--batch",         "--input",       "--dim",       "--restore-batchnorm",
+                               "--method",        "--target",      "--exact",     "--ignore-unsupported",
+                               "--points-1d",     "--points-2d",   "--deviation", "--energy-points-1d",
+                               "--point-seconds", "--point-error", "--guide",     "--energy-points-2d",
+                               "--whole-networks"};
+  if (has_model) {
+    if (verb.count("--minutes") > 0)
+      throw bad_input("--minutes is for profiling the device itself; leave MODEL away, or --minutes");
+    return;
+  }
+  for (const char* option : of_networks) {
+    if (verb.count(option) > 0)
+      throw bad_input(std::string(option) +
+                      " goes with a MODEL; without one the device itself is profiled, " +
+                      "for so many --minutes");
+  }
+}
+
 void run(ProfileArguments o) {
   const LoadedModel model = load_model(o.model, o.common);
   parse_layers(model.network, o.model.batch);  // bad shapes are told before anything is started
@@ -133,8 +180,11 @@ void run(ProfileArguments o) {
 void add_profile(CLI::App& app) {
   auto o = std::make_shared<ProfileArguments>();
   CLI::App* verb =
-      app.add_subcommand("profile", "Measure the layers of a network on this device (once, resumable)");
+      app.add_subcommand("profile", "Measure the layers of a network, or the device itself (resumable)");
   add_model_options(*verb, o->model);
+  verb->get_option("MODEL")->required(false)->description(
+      "Network: a zoo name or a file; without: the device itself");
+  verb->add_option("--minutes", o->minutes, "Without MODEL: how long [5]")->check(CLI::Range(0.01, 1440.0));
   verb->add_option("--method", o->profiling.methods, "split, paper, neuralpower, or several: split,paper")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -146,7 +196,10 @@ void add_profile(CLI::App& app) {
   add_worker_options(*verb, o->common);
   add_store_options(*verb, o->common);
   add_output_options(*verb, o->common);
-  verb->callback([o] { run(*o); });
+  verb->callback([o, verb] {
+    check_arguments(*verb, !o->model.model.empty());
+    o->model.model.empty() ? run_device(*o) : run(*o);
+  });
 }
 
 }  // namespace ampere

@@ -513,18 +513,28 @@ class NotProfiled(AmpereTest):
         return self.assert_refused(done, 6).splitlines()
 
     def test_every_kind_is_listed_with_the_command(self):
-        for expected in (0, 1):
-            lines = self.lines()
-            self.assertEqual([line.strip() for line in lines[1:-1]], ["split/" + kind for kind in self.KINDS])
-            self.assertEqual(lines[-1], "run: ampere profile lenet5 --batch 10")
-            # Once more with another network in the store.
-            if not expected:
-                self.output_of("profile", "har", "-q", *support.QUICK, "--worker", scripted())
+        lines = self.lines()
+        self.assertEqual([line.strip() for line in lines[1:-1]], ["split/" + kind for kind in self.KINDS])
+        self.assertEqual(lines[-1], "run: ampere profile lenet5 --batch 10")
+
+    def test_another_network_tells_it(self):
+        self.output_of("profile", "har", "-q", *support.QUICK, "--worker", scripted())
+        told = self.json_of("estimate", "lenet5", "--batch", "10")
+        self.assertEqual(told["unmeasured"], 1)
+        self.assertEqual(told["gain"]["layers"], 5)
+        self.assertGreater(told["gain"]["time_s"], 0)
+        self.assertLess(told["gain"]["energy_high_j"], told["iteration"]["energy_high_j"])
+        self.assertRegex(self.output_of("estimate", "lenet5", "--batch", "10"),
+                         r"100% of this energy is of layers that were never measured[\s\S]*--exact")
+        # Another precision is another matter, and so is a method that subtracts.
+        self.lines("--precision", "bf16")
+        self.lines("--method", "paper")
 
     def test_only_what_is_missing_is_listed(self):
         self.output_of("profile", "lenet5:c1=3,c2=4,f1=20,f2=20,classes=9", "-b", "10", "-q", *support.QUICK, "--worker",
-                       scripted())
-        self.assertEqual([line.strip() for line in self.lines()[1:-1]], ["split/output/linear10@b10"])
+                       scripted(), "--method", "neuralpower")
+        missing = [line.strip() for line in self.lines("--method", "neuralpower")[1:-1]]
+        self.assertEqual(missing, [f"neuralpower/{phase}/output/linear10@b10" for phase in ("forward", "backward", "update")])
 
     def test_the_command_does_what_it_says(self):
         store = self.folder / "of mine.db"

@@ -140,7 +140,8 @@ TEST_F(Library, ProfilesAndEstimates) {
   EXPECT_EQ(kind_of([&] { estimate(stored, model, {.batch = 0}); }), ErrorKind::kBadInput);
   EXPECT_EQ(kind_of([&] { estimate(stored, model, {8, {.optimizer = "wishing"}}); }), ErrorKind::kBadInput);
   EXPECT_EQ(kind_of([&] { estimate(stored, model, setup_, {.method = "guess"}); }), ErrorKind::kBadInput);
-  EXPECT_EQ(kind_of([&] { estimate(stored, model, {.batch = 9}); }), ErrorKind::kNotProfiled);
+  EXPECT_EQ(estimate(stored, model, {.batch = 9}).unmeasured, 1) << "told by what was measured at batch 8";
+  EXPECT_EQ(kind_of([&] { estimate(stored, model, {8, {.precision = "bf16"}}); }), ErrorKind::kNotProfiled);
   EXPECT_EQ(kind_of([&] { profile(device, model, setup_, {.points_1d = 1}); }), ErrorKind::kBadInput);
 }
 
@@ -201,7 +202,8 @@ TEST_F(Library, SchedulesAFileOfJobs) {
   std::ofstream(path("jobs.json"))
       << R"({"schema_version": 1, "devices": [{"name": "phone", "profile": ")" << device.id() << "\", "
       << battery << R"(}], "jobs": [{"name": "update", "network": "lenet5", "batch": 8, "samples": 1000},
-                        {"name": "unknown", "network": "cnn5", "batch": 8, "samples": 1000}]})";
+                        {"name": "unknown", "network": "cnn5", "batch": 8, "samples": 1000,
+                         "recipe": {"precision": "bf16"}}]})";
   const ScheduledJobs jobs = schedule_jobs_file(path("jobs.json"), {.store = path("store.db")});
   ASSERT_EQ(jobs.plan.jobs.size(), 1U);
   EXPECT_TRUE(jobs.modelled);

@@ -376,7 +376,7 @@ class Files(AmpereTest):
         self.assert_refused(self.run_ampere("report", "-o", "no/such/folder/r.html"), 2, "cannot be written")
         self.assert_refused(self.run_ampere("report", "nonesuch"), 2, "nonesuch")
         self.output_of("profile", "lenet5", "--batch", 10, "-q", *QUICK, "--worker", scripted())
-        self.assert_refused(self.run_ampere("report", "cnn5", "--batch", 3), 6)
+        self.assert_refused(self.run_ampere("report", "cnn5", "--batch", 3, "--method", "paper"), 6)
         self.assert_refused(self.run_ampere("report", "--device", "zzzz"), 2, "zzzz")
         self.assert_refused(self.run_ampere("report", "--figures", wrong), 2, "--figures")
         self.assert_refused(self.run_ampere("report", "--method", "magic"), 2, "magic")

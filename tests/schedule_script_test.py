@@ -231,7 +231,9 @@ class Schedule(AmpereTest):
         self.assertLess(planned["energy_set_aside_j"], whole["energy_high_j"])
         self.assertEqual(plan["refused"][0]["reason"], "deadline")
 
-        content["jobs"][1] = {"name": "b", **train, "network": "har"}
+        content["jobs"][1] = {"name": "b", **train, "network": "har"}  # nobody measured it, but others tell it
+        self.assertEqual({job["name"] for job in self.plan(content)["jobs"]}, {"a", "b"})
+        content["jobs"][1]["recipe"] = {"precision": "bf16"}
         self.assertEqual(self.plan(content, code=6)["refused"][0]["text"],
                          "not profiled on here; no profile is given on there")
         self.assertRegex(self.run_ampere("schedule", self.folder / "jobs.json").stdout, r"ampere profile har --batch 10")

@@ -98,6 +98,24 @@ struct ProfilingSummary {
 ProfilingSummary profile(Device& device, const Model& model, const TrainingSetup& setup,
                          const ProfilingOptions& options = {}, const OnStep& on_step = {});
 
+// Of measuring a device, and no network in particular.
+struct DeviceSummary {
+  int candidates = 0;     // layers that were considered
+  int measured = 0;       // of them, in this run
+  int known = 0;          // of them, measured before
+  int refused = 0;        // did not fit the device's memory
+  double seconds = 0;     // all in all
+  bool modelled = false;  // any of the energies comes from a model
+};
+
+// Makes a device known for networks that nobody has measured: for so many minutes, layers of random networks
+// are measured once each, those first that tell the most about all others (docs/one_model.md). Each is kept
+// at once; it may be stopped at any moment, and the next run goes on. estimate() then tells any network under
+// this precision, with a wide interval. Throws Error{kBadInput} for minutes that are not above 0 or more than
+// a day, and what profile() throws.
+DeviceSummary profile_device(Device& device, double minutes = 5, const Recipe& recipe = {},
+                             const OnStep& on_step = {});
+
 // One network of a population: which parts it has, by their places among the candidates, and how often.
 struct PartCount {
   int part = 0;

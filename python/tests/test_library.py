@@ -80,7 +80,7 @@ def test_errors_have_classes(store, tmp_path):
         ampere.Model.load("nothing-of-the-zoo")
     device = ampere.Device.stored(store)
     with pytest.raises(ampere.NotProfiledError, match="profile") as caught:
-        ampere.estimate(device, ampere.Model.load("resnet18"), batch=4)
+        ampere.estimate(device, ampere.Model.load("resnet18"), batch=4, recipe=ampere.Recipe(precision="bf16"))
     assert (caught.value.kind, caught.value.exit_code) == ("not_profiled", 6)
     with pytest.raises(ampere.WorkerError):
         ampere.Device.open(tmp_path / "new.db", worker="exit 3")

@@ -11,6 +11,7 @@
 #include "model/composition.h"
 #include "model/sum.h"
 #include "network/zoo.h"
+#include "profile/device_run.h"
 #include "profile/probe.h"
 #include "profile/run.h"
 #include "profile/synthetic_device_for_test.h"
@@ -189,6 +190,38 @@ TEST_F(EstimateTest, IntervalsWidenWithTheDistanceOfAnExtrapolation) {
     before = e.high / e.value;
   }
   EXPECT_GT(before, 2) << "a hundred times the channels is a guess";
+}
+
+// The device itself was profiled, and none of these networks.
+TEST_F(EstimateTest, NetworksThatNobodyMeasuredBecomeKnown) {
+  const auto profile_layers = [&](int count) {
+    struct Enough {};
+    DeviceRunOptions options;
+    options.seconds = 3600;
+    options.progress = [&](const DeviceSummary& so_far, double, const std::string&) {
+      if (so_far.measured >= count) throw Enough{};
+    };
+    try {
+      measure_device(profile_, measure(), options);
+    } catch (const Enough&) {
+    }
+  };
+  const auto width = [&] {
+    double widest = 0;
+    for (const char* model : {"cnn5", "har", "resnet18-cifar"}) {
+      const Network network = build(parse_zoo(model));
+      const Estimate e = estimate_network(profile_, find_method("split"), network, 4);
+      EXPECT_GT(e.unmeasured, 0.9) << model;
+      EXPECT_LT(e.energy_j.low, truth_j(network)) << model;
+      EXPECT_GT(e.energy_j.high, truth_j(network)) << model;
+      widest = std::max(widest, e.energy_j.high / e.energy_j.low);
+    }
+    return widest;
+  };
+  profile_layers(8);
+  const double early = width();
+  profile_layers(60);
+  EXPECT_LT(width(), 0.8 * early);
 }
 
 // Profiles as an accelerator is profiled: with few energies, whole networks besides.

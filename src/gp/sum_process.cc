@@ -9,10 +9,12 @@
 namespace ampere {
 namespace {
 
-// The sums are made straight around what their terms were last believed to be; shares settle quickly.
-constexpr int kRounds = 4;
-constexpr double kLongestStep = 1.5;
-constexpr double kSettled = 1e-9;
+// The sums are made straight around what their terms were last believed to be. Where one term makes up most
+// of each sum, shares settle in three or four rounds; where several do, a whole step may overshoot, and is
+// halved until it is better than none.
+constexpr int kRounds = 20;
+constexpr int kHalvings = 8;
+constexpr double kSettled = 0.001;  // of the misfit, for each sum, that a round gains
 
 // The sum's logarithm; `terms` become shares of it.
 double log_sum(std::vector<SumTerm>& terms, const Eigen::VectorXd& values) {
@@ -48,7 +50,20 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     : seen_(seen), own_(own), values_(mean) {
   const auto n = static_cast<Eigen::Index>(seen.size());
   if (n == 0) return;
-  for (int round = 0; round < kRounds; ++round) {
+  // Values are mean + covariance * behind.
+  Eigen::VectorXd behind = Eigen::VectorXd::Zero(mean.size());
+  const auto variance_of = [&](const SeenSum& one) { return own_ * own_ + one.error * one.error; };
+  const auto misfit = [&](const Eigen::VectorXd& values, const Eigen::VectorXd& by) {
+    double sum = by.dot(values - mean);
+    for (const SeenSum& one : seen) {
+      std::vector<SumTerm> terms = one.terms;
+      const double off = one.log_value - log_sum(terms, values);
+      sum += off * off / variance_of(one);
+    }
+    return sum;
+  };
+  double gained = INFINITY;
+  for (int round = 0;; ++round) {
     Eigen::VectorXd rest(n);
     for (Eigen::Index i = 0; i < n; ++i) {
       SeenSum& one = seen_[static_cast<std::size_t>(i)];
@@ -62,15 +77,29 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     for (Eigen::Index i = 0; i < n; ++i) {
       const SeenSum& one = seen_[static_cast<std::size_t>(i)];
       for (const SumTerm& t : one.terms) factor_.col(i) += t.weight * sums_with_points.col(t.point);
-      factor_(i, i) += own_ * own_ + one.error * one.error;
+      factor_(i, i) += variance_of(one);
     }
     if (!cholesky_in_place(&factor_))
       throw Error(ErrorKind::kFailed, "the covariance of what was measured is not positive definite");
     solved_ = lower_solve(factor_, rest);
     factor_.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
+    if (gained < kSettled * static_cast<double>(n) || round == kRounds) break;
+
+    Eigen::VectorXd towards = -behind;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      for (const SumTerm& t : seen_[static_cast<std::size_t>(i)].terms)
+        towards(t.point) += t.weight * solved_(i);
+    }
     const Eigen::VectorXd step = mean + points_with_sums * solved_ - values_;
-    values_ += step.cwiseMax(-kLongestStep).cwiseMin(kLongestStep);
-    if (step.cwiseAbs().maxCoeff() < kSettled) break;
+    const double before = misfit(values_, behind);
+    double length = 1, after = misfit(values_ + step, behind + towards);
+    for (int i = 0; i < kHalvings && !(after < before); ++i) {
+      length /= 2;
+      after = misfit(values_ + length * step, behind + length * towards);
+    }
+    values_ += length * step;
+    behind += length * towards;
+    gained = before - after;
   }
 }
 

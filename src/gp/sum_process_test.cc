@@ -48,6 +48,28 @@ TEST(SumProcess, TellsSumsApart) {
   EXPECT_LT(p.log_covariance(0, 0), 1e-3);
 }
 
+// Layers are sums of several calls, each of which may be the one that takes long; what is believed beforehand
+// may be off by a factor of ten. Whole steps would go from one to the other and never settle.
+TEST(SumProcess, SumsOfSeveralTermsAreMetAsTheyWereMeasured) {
+  constexpr int kPlaces = 12;
+  std::vector<double> x;
+  for (int i = 0; i < 3 * kPlaces; ++i) x.push_back(100 * (i / kPlaces) + 0.1 * (i % kPlaces));  // 3 families
+  std::vector<SeenSum> seen;
+  for (int i = 0; i < kPlaces; ++i) {
+    const double size = std::exp(0.3 * i);
+    const double value = 0.02 * size + 0.3 * size + 0.01 * size;
+    seen.push_back({{{i, size}, {kPlaces + i, 2 * size}, {2 * kPlaces + i, size}}, std::log(value), 0.01});
+  }
+  const Eigen::MatrixXd k = 2 * covariance(x, x);
+  const SumProcess process(k, Eigen::VectorXd::Zero(3 * kPlaces), seen, 0.03);
+  for (int i = 0; i < kPlaces; ++i) {
+    double sum = 0;
+    for (const SumTerm& t : seen[static_cast<std::size_t>(i)].terms)
+      sum += t.weight * std::exp(process.values()(t.point));
+    EXPECT_NEAR(std::log(sum), seen[static_cast<std::size_t>(i)].log_value, 0.02) << i;
+  }
+}
+
 TEST(SumProcess, WhatWasMeasuredCountsForItself) {
   // Two sums of the same calls that were measured differently: asked for again, each is what it was.
   const std::vector<double> x = {0};

@@ -44,7 +44,7 @@ void DeviceProfile::add_point(const StoredSurface& surface, Channels channels, c
 std::vector<std::string> DeviceProfile::alike() const {
   std::set<std::string> found;
   for (const SurfaceCount& s : store_.surfaces(device_)) {
-    if (s.recipe != recipe_ && without_optimizer(s.recipe) == without_optimizer(recipe_))
+    if (s.recipe != recipe_ && shares_calls(s.recipe, recipe_, call_style().accelerator))
       found.insert(s.recipe);
   }
   return {found.begin(), found.end()};

@@ -32,7 +32,7 @@ class DeviceProfile {
                  const Measurement& measurement);
 
   // An iteration that trains nothing; 0 when it was never measured. Where it was not measured under this
-  // recipe, another optimizer's stands for it.
+  // recipe, that of another optimizer stands for it.
   double empty(Quantity quantity) const;
   // True when a host issues the work to an accelerator.
   bool two_clocks() const;
@@ -53,7 +53,7 @@ class DeviceProfile {
  private:
   friend class LayerModels;
   const std::vector<StoredPoint>& empties() const;
-  // Recipes in the store that differ from this one in the optimizer.
+  // Other recipes in the store that share their calls with this one.
   std::vector<std::string> alike() const;
 
   Store& store_;

@@ -22,9 +22,15 @@ TensorFloat tensor_float_of(const std::string& recipe) {
                           : TensorFloat::kConvolutions;
 }
 
-std::string without_optimizer(const std::string& recipe) {
-  const std::size_t end = recipe.find('-');
-  return end == std::string::npos ? recipe : recipe.substr(end + 1);
+bool shares_calls(const std::string& measured, const std::string& asked, bool accelerator) {
+  const auto rest_of = [](const std::string& recipe) {
+    const std::size_t end = recipe.find('-');
+    return end == std::string::npos ? recipe : recipe.substr(end + 1);
+  };
+  const std::string seen = rest_of(measured), wanted = rest_of(asked), half = "bf16-";
+  if (seen == wanted) return true;
+  return measured.rfind("captured-", 0) == 0 && wanted.rfind(half, 0) == 0 &&
+         seen == (accelerator ? "default-" : "fp32-") + wanted.substr(half.size());
 }
 
 std::vector<CountedWork> work_of_layer(const LayerKind& kind, Channels channels, LayerRole role,

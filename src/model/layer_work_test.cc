@@ -127,11 +127,17 @@ TEST(LayerWork, KnowsHowFrameworksMakeTheirCalls) {
   EXPECT_FALSE(call_style_of(Json("anything")).accelerator);
 }
 
-TEST(LayerWork, RecipesAreToldApartByAllButTheOptimizer) {
-  EXPECT_EQ(without_optimizer("adam-bf16-autotune-t4"), "bf16-autotune-t4");
-  EXPECT_EQ(without_optimizer("captured-default-t1"), without_optimizer("sgd-default-t1"));
-  EXPECT_NE(without_optimizer("sgd-fp32-t1"), without_optimizer("sgd-default-t1"));
-  EXPECT_EQ(without_optimizer("odd"), "odd");
+TEST(LayerWork, RecipesShareCallsUnlessTheyDifferInMoreThanTheOptimizer) {
+  EXPECT_TRUE(shares_calls("adam-bf16-autotune-t4", "sgd-bf16-autotune-t4", true));
+  EXPECT_TRUE(shares_calls("captured-default-t1", "sgd-default-t1", true));
+  EXPECT_FALSE(shares_calls("sgd-fp32-t1", "sgd-default-t1", true));
+  EXPECT_FALSE(shares_calls("sgd-default-t2", "sgd-default-t1", true));
+  EXPECT_FALSE(shares_calls("sgd-default-t1", "sgd-bf16-t1", true));
+  // Captured calls in half precision are kept under the precision of what they do not lower.
+  EXPECT_TRUE(shares_calls("captured-default-t1", "sgd-bf16-t1", true));
+  EXPECT_FALSE(shares_calls("captured-fp32-t1", "sgd-bf16-t1", true));
+  EXPECT_TRUE(shares_calls("captured-fp32-t1", "sgd-bf16-t1", false));
+  EXPECT_FALSE(shares_calls("odd", "sgd-default-t1", true));
 }
 
 }  // namespace

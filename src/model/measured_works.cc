@@ -129,10 +129,12 @@ struct Source {
 };
 
 std::vector<Source> sources_of(const DeviceProfile& profile) {
-  const std::string alike = without_optimizer(profile.recipe());
+  const bool accelerator = profile.call_style().accelerator;
   std::vector<Source> out;
   for (const SurfaceCount& s : profile.store().surfaces(profile.device())) {
-    if (without_optimizer(s.recipe) != alike || !s.surface.kind || !told_by_works(s.surface)) continue;
+    if (!shares_calls(s.recipe, profile.recipe(), accelerator) || !s.surface.kind ||
+        !told_by_works(s.surface))
+      continue;
     out.push_back({s.surface, s.recipe,
                    s.recipe == profile.recipe()
                        ? profile.points(s.surface.name)

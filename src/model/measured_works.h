@@ -18,9 +18,9 @@ struct MeasuredWorks {
   bool modelled = false;  // any energy comes from a model
 };
 
-// Points under the profile's recipe and under those that differ from it in the optimizer only, whose calls
-// are calls like others. Beyond kMostWorkPoints points, or kMostDistinctWorks works of layers, it is a
-// selection: of every kind its first place, then the places of each kind that are farthest from those.
+// Points under the profile's recipe and under those that share its calls (shares_calls). Beyond
+// kMostWorkPoints points, or kMostDistinctWorks works of layers, it is a selection: of every kind its first
+// place, then the places of each kind that are farthest from those.
 MeasuredWorks measured_works(const DeviceProfile& profile);
 inline constexpr std::size_t kMostWorkPoints = 2500;
 inline constexpr std::size_t kMostDistinctWorks = 4000;

@@ -104,7 +104,9 @@ TEST(ReportData, AnAcceleratorsEnergiesComeFromFewPoints) {
 TEST(ReportData, WhatWasAskedForAndIsNotKnownIsToldAsSuch) {
   ProfiledForTest profiled("missing");
   try {
-    data_of(profiled, asking_for("lstm"));
+    ReportOptions options = asking_for("lstm");
+    options.networks[0].recipe = "sgd-bf16-t1";
+    data_of(profiled, options);
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::kNotProfiled);

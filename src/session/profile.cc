@@ -1,7 +1,10 @@
 #include "session/profile.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "estimate/estimate.h"
+#include "profile/device_run.h"
 #include "session/access.h"
 #include "session/estimate.h"
 #include "session/refine.h"
@@ -12,6 +15,8 @@ namespace {
 void require(bool good, const char* message) {
   if (!good) throw bad_input(message);
 }
+
+constexpr double kMostMinutes = 24 * 60;
 
 // 0 stands for what suits the device.
 bool within(double value, double low, double high) { return value == 0 || (value >= low && value <= high); }
@@ -49,6 +54,29 @@ ProfilingSummary profile_as_asked(const Session& session, DeviceProfile& profile
   if (asked.target > 0)
     summary.refinement = refine(session, profile, model, setup, options, asked.target, on_step);
   return summary;
+}
+
+DeviceSummary profile_device(const Session& session, DeviceProfile& profile, double minutes,
+                             const Recipe& recipe, const OnStep& on_step) {
+  require(minutes > 0 && minutes <= kMostMinutes, "minutes must be above 0 and at most 1440, a day");
+  remember_unit(session);
+  measure_idle(session, profile);
+  DeviceRunOptions options;
+  options.how = probing(session, {1, recipe}, {}).how;
+  options.seconds = 60 * minutes;
+  options.progress = [&](const DeviceSummary& so_far, double left_s, const std::string& layer) {
+    // How many there will be is told by the pace so far.
+    const double pace = so_far.measured > 0 ? (options.seconds - left_s) / so_far.measured : 1;
+    const int of = so_far.measured + std::max(1, static_cast<int>(left_s / std::max(pace, 0.05)));
+    if (on_step) on_step({"profiling the device", so_far.measured, of, left_s, layer});
+  };
+  return measure_device(profile, session.measure(), options);
+}
+
+DeviceSummary profile_device(Device& device, double minutes, const Recipe& recipe, const OnStep& on_step) {
+  const Session& session = DeviceAccess::session(device, "profiling");
+  check(TrainingSetup{1, recipe});
+  return profile_device(session, DeviceAccess::profile(device, recipe), minutes, recipe, on_step);
 }
 
 ProfilingSummary profile(Device& device, const Model& model, const TrainingSetup& setup,

@@ -13,4 +13,9 @@ ProfilingSummary profile_as_asked(const Session& session, DeviceProfile& profile
                                   const TrainingSetup& setup, const ProfilingOptions& options,
                                   const OnStep& on_step);
 
+// Layers of random networks for so many minutes (profile_device). Throws Error{kBadInput} for minutes that
+// make no sense.
+DeviceSummary profile_device(const Session& session, DeviceProfile& profile, double minutes,
+                             const Recipe& recipe, const OnStep& on_step);
+
 }  // namespace ampere
