@@ -18,11 +18,11 @@ struct Kinds {
   OpWork work(int kind, Channels c) const {
     return as_one_call(plans[static_cast<std::size_t>(kind)], cost(kind), c);
   }
-  // A slow layer runs half as fast, and draws less meanwhile.
+  // A slow layer runs half as fast, and spends more on the same work.
   MeteredLayer truth(int kind, Channels c, bool slow) const {
     const double flops = cost(kind).flops(c);
     const double time = (1e-5 + 1e-12 * flops) * (slow ? 2 : 1);
-    return {work(kind, c), time, 100 * time + 2e-10 * flops, 0.001};
+    return {work(kind, c), time, 100 * time + (slow ? 3e-10 : 2e-10) * flops, 0.001};
   }
 };
 
@@ -68,8 +68,7 @@ TEST(LayerPower, KindsTeachEachOther) {
     off_alone += off(alone);
     off_together += off(together);
   }
-  EXPECT_LT(off_together, 0.12);
-  EXPECT_LT(off_together, off_alone);
+  EXPECT_LT(off_together, 0.8 * off_alone);
 }
 
 TEST(LayerPower, OneLayerIsEnoughAndSaysHowLittleThatIs) {
