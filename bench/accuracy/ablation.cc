@@ -170,11 +170,9 @@ void print_times(const std::vector<Kind>& kinds) {
   score_times(kinds, o, kAll).print("constant mean");
   score_times(kinds, o, 8).print("constant mean, the first 8 points only");
   o = usual;
-  o.block = 1;
-  score_times(kinds, o, kAll).print("no blocks of channels");
-  o = usual;
   o.gp.length_prior.reset();
   score_times(kinds, o, kAll).print("no belief about length-scales");
+  score_times(kinds, o, 8).print("no belief about length-scales, the first 8 points only");
   score_times(kinds, paper_surface_options(), kAll).print("raw values over raw channels (the paper's)");
   for (std::size_t n : {8, 12, 25, 40}) {
     score_times(kinds, usual, n).print("the first " + std::to_string(n) + " points only");

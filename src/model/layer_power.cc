@@ -10,6 +10,8 @@ namespace {
 
 // What another layer at the same rates may draw more or less.
 constexpr double kOwnOfLayer = 0.015;
+// The process says that it is twice as unsure as it was on recorded points (docs/accuracy.md).
+constexpr double kSurer = 0.6;
 constexpr double kMostError = 0.3;
 constexpr double kShortestLayer_s = 1e-12;
 constexpr double kLeastBase_w = 1e-3;
@@ -115,8 +117,8 @@ SurfacePrediction LayerPower::energy(const std::vector<OpWork>& layers,
   const Eigen::VectorXd share =
       (1 + (slower - powers.log_mean).array() / std::log(kStep)).max(0.0).min(1.2).matrix();
   const Eigen::VectorXd by_time = share.cwiseQuotient(times.mean.cwiseMax(kShortestLayer_s));
-  const Eigen::MatrixXd relative =
-      powers.log_covariance + by_time.asDiagonal() * times.covariance * by_time.asDiagonal();
+  const Eigen::MatrixXd relative = kSurer * kSurer * powers.log_covariance +
+                                   by_time.asDiagonal() * times.covariance * by_time.asDiagonal();
   SurfacePrediction out{times.mean.cwiseProduct(powers.log_mean.array().exp().matrix()), {}};
   out.covariance = out.mean.asDiagonal() * relative.cwiseMin(4.0) * out.mean.asDiagonal();
   return out;
