@@ -94,7 +94,7 @@ void add_profiling_options(CLI::App& verb, ProfilingOptions& o) {
   verb.add_option("--points-2d", o.points_2d, "Most points of a surface over two")
       ->check(CLI::Range(4, 1000));
   verb.add_option("--energy-points-1d", o.energy_points_1d,
-                  "Of those, most with energy, where energy is dear to measure")
+                  "Of those, most with energy, where the meter is slow")
       ->check(CLI::Range(1, 1000));
   verb.add_option("--energy-points-2d", o.energy_points_2d, "The same of surfaces over two")
       ->check(CLI::Range(1, 1000));

@@ -492,8 +492,8 @@ void add_estimate(CLI::App& app) {
   verb->add_option("--samples", o->samples, "Samples per epoch; gives figures per epoch and per job")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000000}));
   verb->add_option("--method", o->method, "split, paper or neuralpower");
-  verb->add_flag("--probe", o->probe, "Measure the time of layers that matter first: 0.1 s each");
-  verb->add_flag("--exact", o->exact, "The same with their energy: half a second each, no profile needed");
+  verb->add_flag("--probe", o->probe, "Measure the layers that matter first: up to a second each");
+  verb->add_flag("--exact", o->exact, "The same of all layers: no profile needed");
   verb->add_option("--mode", o->mode, "How it will be trained: eager, or replay (steps captured in a graph)")
       ->check(CLI::IsMember({"eager", "replay"}));
   verb->add_option("--sheet", o->sheet, "Hardware that nobody measured: h100, or a file with its data sheet");

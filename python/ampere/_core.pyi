@@ -478,6 +478,26 @@ def profile(device: Device, model: Model, batch: int = 1, recipe: Recipe | None 
     Measures what is not in the store yet, point by point; each is kept at once, so a run that was stopped goes on where it was. `target` 0.05: until the energy of this network is known to 5%. `exact`: only its own layers, once each. 0 of the others: what suits the device.
     """
 
+class RelativeSummary:
+    """What was taken from a relative of a device."""
+
+    @property
+    def device(self) -> str:
+        """as it is called in the store from now on"""
+
+    @property
+    def sister(self) -> bool:
+        """another card of the name, under the same software"""
+
+    @property
+    def points(self) -> int:
+        """that count for the device, too"""
+
+def learn_from(device: Device, source: str) -> RelativeSummary:
+    """
+    Lets what was measured on a relative of the device count for it: another card of the name, or the same hardware under other software. `source`: the path of a store, or the id of a device in this one.
+    """
+
 def parts_to_measure(device: Device, candidates: Model, batch: int, recipe: Recipe | None, population: Sequence[Sequence[tuple[int, float]]], most: int) -> list[int]:
     """
     An order of captured parts that are not measured yet: those first that make networks like those of the population known soonest. Networks are lists of parts, by their places, and how often each has them.
@@ -1152,6 +1172,10 @@ class MeterDescription:
     @property
     def why(self) -> str:
         """it cannot: what is missing, and the fix"""
+
+    @property
+    def samples_s(self) -> float:
+        """how far apart the samples of recent_power() are; 0: it keeps none"""
 
     def __repr__(self) -> str: ...
 

@@ -13,7 +13,7 @@ namespace {
 
 // What a part's calls do not tell of it, relative: how they overlap, and what each finds in the cache.
 constexpr double kOwnTime = 0.03;
-constexpr double kOwnPower = 0.04;
+constexpr double kOwnPower = 0.02;
 constexpr double kLeastWorkError = 0.005;
 // The process's own uncertainty is of single calls that it believes to err by themselves; on networks whose
 // kinds were left out it was found too small by this factor, and never below this share (docs/one_model.md).
