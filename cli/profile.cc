@@ -199,8 +199,7 @@ void add_profile(CLI::App& app) {
   verb->get_option("MODEL")->required(false)->description(
       "Network: a zoo name or a file; without: the device itself");
   verb->add_option("--minutes", o->minutes, "Without MODEL: how long [5]")->check(CLI::Range(0.01, 1440.0));
-  verb->add_option("--from", o->from,
-                   "Without MODEL: a store of another such card, or a device's id");
+  verb->add_option("--from", o->from, "Without MODEL: a store of another such card, or a device's id");
   verb->add_option("--method", o->profiling.methods, "split, paper, neuralpower, or several: split,paper")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -78,8 +78,8 @@ struct Estimate {
 struct EstimateOptions {
   std::string method = "split";            // also "paper", "neuralpower"; each needs its own profile
   MeasureMode mode = MeasureMode::kEager;  // how it will be trained
-  // Measures the layers that matter first, or with `exact` all of them, which needs no profile: a quarter of a
-  // second each where the device keeps its power, else up to a second. On devices that can measure; with
+  // Measures the layers that matter first, or with `exact` all of them, which needs no profile: a quarter of
+  // a second each where the device keeps its power, else up to a second. On devices that can measure; with
   // "split" only. They are kept in the store.
   bool probe = false;
   bool exact = false;
