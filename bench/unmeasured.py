@@ -3,13 +3,14 @@
 
     python bench/unmeasured.py recorded --store h200.db --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
     python bench/unmeasured.py judged --store h200.db [--until 20] truth.jsonl...
+    python bench/unmeasured.py sheet --sheet h200 --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
     OMP_NUM_THREADS=1 python bench/unmeasured.py here --store cpu.db --networks resnet18@2,mlp@64
 
 `recorded`: each network's own kinds of parts are taken out of a copy of the store, and what the rest tells is compared
 with replayed steps that bench/truth has measured. With --family, kinds of relatives go, too. `judged`: what the store
 tells of every network, batch and input size of a truth file, of which it has nothing; with --until, points of the store's
-own device that were measured more than so many seconds after the first of their kind (half precision or not) are left
-out. `here`: what the store tells
+own device that were measured more than so many seconds after the first of their precision are left out. `sheet`: the
+device's data sheet alone is compared with them, as if nobody had measured it. `here`: what the store tells
 is compared with a plain loop on this machine's processor, in CPU time; the store is one that ampere.profile has made with
 `minutes`.
 """
@@ -231,22 +232,73 @@ def main() -> int:
     verb.add_argument("--store", required=True)
     verb.add_argument("--until", type=float, help="seconds")
     verb.add_argument("truth", nargs="+")
+    verb = verbs.add_parser("sheet")
+    verb.add_argument("--sheet", required=True)
+    verb.add_argument("--mode", default="replay", choices=("replay", "eager"))
+    verb.add_argument("--networks", required=True)
+    verb.add_argument("--recipes", default="default")
+    verb.add_argument("truth", nargs="+")
     verb = verbs.add_parser("here")
     verb.add_argument("--store", required=True)
     verb.add_argument("--networks", required=True)
     verb.add_argument("--seconds", type=float, default=2.5)
     options = parser.parse_args()
-    {"recorded": recorded, "judged": judged, "here": here}[options.verb](options)
+    {"recorded": recorded, "judged": judged, "sheet": by_sheet, "here": here}[options.verb](options)
     return 0
 
 
-def recorded(options: argparse.Namespace) -> None:
+def measured(paths: list[str], mode: str = "replay") -> dict[tuple[str, str], dict]:
+    """Steps of plain loops as bench/truth has measured them, by network and recipe; the last of each counts."""
     truths = {}
-    for path in options.truth:
+    for path in paths:
         for line in open(path, encoding="utf-8"):
             row = json.loads(line)
-            if row.get("kind") == "run" and row["mode"] == "replay" and not row.get("error"):
+            if row.get("kind") == "run" and row["mode"] == mode and not row.get("error"):
                 truths[row["network"], row["recipe"]] = row
+    return truths
+
+
+def judged(found: ampere.Prediction, truth: dict) -> tuple[tuple[float, float, bool, bool], str]:
+    """How far off it is and whether it held, for the summary and in words."""
+    low, high = found.interval()
+    time_low, time_high = found.time_interval()
+    row = (
+        found.energy_j / truth["energy_j"] - 1,
+        found.time_s / truth["time_s"] - 1,
+        low <= truth["energy_j"] <= high,
+        time_low <= truth["time_s"] <= time_high,
+    )
+    words = (
+        f"{truth['energy_j']:9.3f} J {100 * row[0]:+6.1f}% (+-{50 * (high - low) / found.energy_j:3.0f}%)"
+        f"{' ' if row[2] else '!'} {1e3 * truth['time_s']:9.3f} ms {100 * row[1]:+6.1f}%{' ' if row[3] else '!'}"
+    )
+    return row, words
+
+
+def by_sheet(options: argparse.Namespace) -> None:
+    truths = measured(options.truth, options.mode)
+    errors: dict[str, list[tuple[float, float, bool, bool]]] = {}
+    factors = []
+    for recipe in options.recipes.split(","):
+        for name in options.networks.split(","):
+            if (name, recipe) not in truths:
+                continue
+            module, inputs, loss, _ = captured(name, recipe)
+            found = ampere.estimate(
+                module, inputs, loss=loss, precision=recipe, device=f"sheet:{options.sheet}", mode=options.mode
+            )
+            row, words = judged(found, truths[name, recipe])
+            errors.setdefault(recipe, []).append(row)
+            low, high = found.interval()
+            factors.append((high / low) ** 0.5)
+            print(f"  {name:20} {recipe:8} {words} times or divided by {factors[-1]:.2f}", flush=True)
+    for recipe, rows in [*errors.items(), ("all", [row for rows in errors.values() for row in rows])]:
+        print(summary(recipe, rows))
+    print(f"energy's interval: times or divided by {statistics.median(factors):.2f} (median)")
+
+
+def recorded(options: argparse.Namespace) -> None:
+    truths = measured(options.truth)
     errors: dict[str, list[tuple[float, float, bool, bool]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for recipe in options.recipes.split(","):
@@ -265,20 +317,10 @@ def recorded(options: argparse.Namespace) -> None:
                     module, inputs, loss=loss, precision=recipe, device=there, exact=False, mode="replay"
                 )
                 seconds = time.monotonic() - start
-                truth = truths[name, recipe]
-                low, high = found.interval()
-                time_low, time_high = found.time_interval()
-                row = (
-                    found.energy_j / truth["energy_j"] - 1,
-                    found.time_s / truth["time_s"] - 1,
-                    low <= truth["energy_j"] <= high,
-                    time_low <= truth["time_s"] <= time_high,
-                )
+                row, words = judged(found, truths[name, recipe])
                 errors.setdefault(recipe, []).append(row)
                 print(
-                    f"  {name:20} {recipe:8} {truth['energy_j']:9.3f} J {100 * row[0]:+6.1f}% "
-                    f"(+-{50 * (high - low) / found.energy_j:3.0f}%){' ' if row[2] else '!'} "
-                    f"{1e3 * truth['time_s']:9.3f} ms {100 * row[1]:+6.1f}%{' ' if row[3] else '!'} "
+                    f"  {name:20} {recipe:8} {words} "
                     f"unmeasured {found.estimate.unmeasured:4.0%}, {gone} points left out, answer in {seconds:.1f} s",
                     flush=True,
                 )

@@ -69,14 +69,14 @@ void add_model_options(CLI::App& verb, ModelOptions& o, std::vector<std::int64_t
       ->each([&o](const std::string& text) {
         if (is_onnx_path(text)) o.batch = onnx_batch(text).value_or(o.batch);
       });
-  const std::string said = "Batch size; 1, or what an .onnx file was exported with";
   if (batches) {
-    verb.add_option("-b,--batch", *batches, said + "; or several: 8,32,128")
+    verb.add_option("-b,--batch", *batches, "Batch size, or several: 8,32,128; 1, or that of an .onnx file")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
   } else {
-    verb.add_option("-b,--batch", o.batch, said)->check(CLI::Range(std::int64_t{1}, kMaxWidth));
+    verb.add_option("-b,--batch", o.batch, "Batch size; 1, or what an .onnx file was exported with")
+        ->check(CLI::Range(std::int64_t{1}, kMaxWidth));
   }
   verb.add_option("--input", o.inputs, "Shape a .pt file reads, for each input: 3x224x224, int:128, 35xNx200")
       ->allow_extra_args(false);
@@ -94,7 +94,7 @@ void add_profiling_options(CLI::App& verb, ProfilingOptions& o) {
   verb.add_option("--points-2d", o.points_2d, "Most points of a surface over two")
       ->check(CLI::Range(4, 1000));
   verb.add_option("--energy-points-1d", o.energy_points_1d,
-                  "Of those, most with energy, where energy is dear to measure")
+                  "Of those, most with energy, where the meter is slow")
       ->check(CLI::Range(1, 1000));
   verb.add_option("--energy-points-2d", o.energy_points_2d, "The same of surfaces over two")
       ->check(CLI::Range(1, 1000));

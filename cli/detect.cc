@@ -26,6 +26,12 @@ std::string quantity(const Json& character, const char* key, std::string (*text)
   return it == character.end() || !it->is_number() ? "" : text(it->get<double>());
 }
 
+// Of the last seconds, read after the work: energy is told in a fraction of a second then.
+std::string kept(const Json& meter) {
+  const std::string every = quantity(meter, "samples_s", seconds_text);
+  return every.empty() ? "no" : "every " + every;
+}
+
 void print_device(const Json& device) {
   for (const auto& [key, value] : device.items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -35,8 +41,9 @@ void print_device(const Json& device) {
 }
 
 void print_usable(const Json& meters, const std::string& preferred) {
-  Table table{{"meter", "scope", "kind", "tick", "one read", "resolution", "idle power"}, {}, {}, -1};
-  table.right = {false, false, false, true, true, true, true};
+  Table table{
+      {"meter", "scope", "kind", "tick", "one read", "resolution", "keeps power", "idle power"}, {}, {}, -1};
+  table.right = {false, false, false, true, true, true, true, true};
   for (const Json& m : meters) {
     JsonReader meter(m, "meter");
     if (!meter.boolean("available")) continue;
@@ -47,7 +54,7 @@ void print_usable(const Json& meters, const std::string& preferred) {
                           meter.boolean("modelled", false) ? "modelled" : "measured",
                           continuous ? "none" : quantity(character, "tick_s", seconds_text),
                           quantity(character, "read_s", seconds_text),
-                          quantity(character, "resolution_j", joules_text),
+                          quantity(character, "resolution_j", joules_text), kept(m),
                           quantity(character, "idle_power_w", watts_text)});
   }
   print(table);

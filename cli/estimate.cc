@@ -15,6 +15,7 @@
 #include "common.h"
 #include "measure/recipe.h"
 #include "profile_command.h"
+#include "session/sheet.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -32,6 +33,7 @@ struct EstimateArguments {
   bool probe = false;
   bool exact = false;
   std::string mode = "eager";
+  std::string sheet;    // empty: what was measured tells
   std::string battery;  // empty: not asked
   std::string risk = "5%";
 
@@ -88,6 +90,7 @@ std::string other_precision(const EstimateArguments& o, Store& store, const Stor
 // All that is printed.
 struct Answer {
   StoredDevice device;
+  std::optional<DataSheet> sheet;  // that tells instead of measurements
   Estimate estimate;
   std::optional<Estimate> tuned;
   std::optional<ProbeSummary> probed;
@@ -153,6 +156,7 @@ Json estimate_json(const EstimateArguments& o, const LoadedModel& model, const A
                    {"energy_low_j", e.gain->energy_j.low},
                    {"energy_high_j", e.gain->energy_j.high}};
   }
+  if (a.sheet) out["sheet"] = {{"name", a.sheet->name}, {"source", a.sheet->source}};
   out["composition"] = {{"factor", e.composition_factor}, {"networks", e.composition_networks}};
   out["fixed"] = {{"energy_j", e.fixed_energy_j}, {"time_s", e.fixed_time_s}};
   out["layers"] = Json::array();
@@ -237,16 +241,16 @@ void print_text(const EstimateArguments& o, const LoadedModel& model, const Answ
     if (table.rows.size() == kMostRows && !o.all_layers) break;
     table.rows.push_back({l.name, to_word(l.role), l.kind,
                           fmt::format("{}>{}{}", l.channels.in, l.channels.out,
-                                      l.extrapolated ? "!"
-                                      : l.measured   ? ""
-                                                     : "~"),
+                                      l.extrapolated          ? "!"
+                                      : l.measured || a.sheet ? ""
+                                                              : "~"),
                           joules_text(l.energy_j.value), seconds_text(l.time_s.value),
                           percent_text(l.energy_j.value / e.energy_j.value)});
   }
   print(table);
   if (e.layers.size() > table.rows.size())
     print("... {} more layers (--all shows them)\n", e.layers.size() - table.rows.size());
-  if (e.unmeasured > 0) print("~ never measured\n");
+  if (e.unmeasured > 0 && !a.sheet) print("~ never measured\n");
   for (const LayerEstimate& l : e.layers) {
     if (l.extrapolated) {
       print("! outside the profiled channels; this widens them: {}\n",
@@ -273,7 +277,9 @@ void print_text(const EstimateArguments& o, const LoadedModel& model, const Answ
     say(fmt::format("probed {} of its {} layers in {} ({} were known); they are kept", a.probed->measured,
                     a.probed->layers, duration_text(a.probed->seconds), a.probed->known));
   }
-  if (e.unmeasured > 0) {
+  if (a.sheet) {
+    say(sheet_note(*a.sheet));
+  } else if (e.unmeasured > 0) {
     const MeasuringGain gain = e.gain.value_or(MeasuringGain{});
     say(fmt::format(
         "{} of this energy is of layers that were never measured on the device; what else was measured tells "
@@ -288,7 +294,7 @@ void print_text(const EstimateArguments& o, const LoadedModel& model, const Answ
   } else if (e.composition_networks > 0) {
     say(fmt::format("{} trained beside profiling to learn how layers add up",
                     networks_were(e.composition_networks)));
-  } else if (find_method(e.method).learns_composition) {
+  } else if (!a.sheet && find_method(e.method).learns_composition) {
     say("no whole network of this family was trained yet, so the interval is a cautious one (ampere profile "
         "trains some)");
   }
@@ -318,12 +324,16 @@ std::string other_devices(const EstimateArguments& o, const Store& store, const 
 class Asked {
  public:
   explicit Asked(const EstimateArguments& o) : o_(o) {
+    if (!o.sheet.empty()) sheet_ = find_data_sheet(o.sheet);
     if (o.battery.empty()) return;
     battery_ = parse_energy(o.battery, "--battery");
     risk_ = parse_fraction(o.risk, "--risk", 1e-4, 0.5);
     if (o.samples == 0)
       throw bad_input("--battery is about a whole job; say how long it is: --samples N --epochs N");
   }
+
+  // The data sheet that tells instead of measurements.
+  const std::optional<DataSheet>& sheet() const { return sheet_; }
 
   // With this batch alone.
   void load(std::int64_t batch) {
@@ -383,17 +393,22 @@ class Asked {
     const Network& network = job.model.network;
     Answer& a = job.answer;
     a.device = device;
+    a.sheet = sheet_;
     a.risk = risk_;
     try {
       a.estimate = estimate_model(profile, network, setup_of(o.model), o.asked());
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kNotProfiled) throw;
+      if (sheet_)
+        throw Error(
+            error.kind(),
+            fmt::format("{}\nand a data sheet does not tell them: measure them on the device", error.what()));
       const std::string precision = other_precision(o, store, device, network);
       throw Error(error.kind(), fmt::format("{}{}\nrun: {}", error.what(),
                                             precision.empty() ? other_devices(o, store, device) : precision,
                                             profile_command(o.model, o.common, o.method)));
     }
-    a.tuned = with_autotune(o, store, device, network);
+    if (!sheet_) a.tuned = with_autotune(o, store, device, network);
     a.job = job_of(o);
     if (battery_)
       a.battery = admit(job_cost(a.estimate, a.job.iterations).energy_j, battery_->value(), a.risk);
@@ -424,9 +439,11 @@ class Asked {
         table.rows.back().push_back(interval_text(e.energy_j * job.answer.job.iterations, joules_text));
     }
     ampere::print(table);
+    if (sheet_) say(sheet_note(*sheet_));
   }
 
   const EstimateArguments& o_;
+  std::optional<DataSheet> sheet_;
   std::optional<Joules> battery_;
   double risk_ = 0;
   std::vector<AskedJob> jobs_;
@@ -440,15 +457,20 @@ void run(EstimateArguments o) {
   check(o.asked());
   if (o.probes() && !o.common.device.empty())
     throw bad_input("--probe measures on the worker's device; leave --device away");
+  if (asked.sheet() && (o.probes() || !o.common.device.empty()))
+    throw bad_input(
+        "--sheet is about a device that nobody measured; leave --probe, --exact and --device away");
   if (o.epochs > 1 && o.samples == 0)
     throw bad_input("--epochs is about a whole job; say how many samples an epoch has: --samples N");
   const std::optional<Session> session = session_to_probe(o);
   if (session) asked.probe(*session);
-  Store store = Store::to_read(o.common.store);
+  Store store = asked.sheet() ? store_of_sheet(*asked.sheet()) : Store::to_read(o.common.store);
   // Where nothing was measured yet, every kind is missing, and told as such.
   StoredDevice device;
   if (session) {
     device = choose_device(store, session->device_id);
+  } else if (asked.sheet()) {
+    device = store.devices().front();
   } else {
     device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
                                      : choose_device(store, o.common.device);
@@ -470,10 +492,11 @@ void add_estimate(CLI::App& app) {
   verb->add_option("--samples", o->samples, "Samples per epoch; gives figures per epoch and per job")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000000}));
   verb->add_option("--method", o->method, "split, paper or neuralpower");
-  verb->add_flag("--probe", o->probe, "Measure the time of layers that matter first: 0.1 s each");
-  verb->add_flag("--exact", o->exact, "The same with their energy: half a second each, no profile needed");
+  verb->add_flag("--probe", o->probe, "Measure the layers that matter first: up to a second each");
+  verb->add_flag("--exact", o->exact, "The same of all layers: no profile needed");
   verb->add_option("--mode", o->mode, "How it will be trained: eager, or replay (steps captured in a graph)")
       ->check(CLI::IsMember({"eager", "replay"}));
+  verb->add_option("--sheet", o->sheet, "Hardware that nobody measured: h100, or a file with its data sheet");
   verb->add_option("--battery", o->battery,
                    "15Wh, 40kJ, 5000mAh@3.85V: does the job fit? Exit code 4 if not");
   verb->add_option("--risk", o->risk, "How often it may fail to, with --battery: 0.01% to 50%");

@@ -197,10 +197,9 @@ void add_profile(CLI::App& app) {
       app.add_subcommand("profile", "Measure the layers of a network, or the device itself (resumable)");
   add_model_options(*verb, o->model);
   verb->get_option("MODEL")->required(false)->description(
-      "Network: a zoo name or a .json, .onnx or .pt file; without: the device itself, for any network");
+      "Network: a zoo name or a file; without: the device itself");
   verb->add_option("--minutes", o->minutes, "Without MODEL: how long [5]")->check(CLI::Range(0.01, 1440.0));
-  verb->add_option("--from", o->from,
-                   "Without MODEL: the store of another such card, or a device's id, to begin with");
+  verb->add_option("--from", o->from, "Without MODEL: a store of another such card, or a device's id");
   verb->add_option("--method", o->profiling.methods, "split, paper, neuralpower, or several: split,paper")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Profiling, probing and evaluating on an imaginary accelerator: times are measured densely, energies sparsely.
+"""Profiling, probing and evaluating on imaginary accelerators: one with a slow counter, one that keeps its power.
 
     tests/accelerator_test.py ampere=build/bin/ampere
 """
@@ -27,7 +27,13 @@ class Accelerator(AmpereTest):
     def profile(self, *options):
         return self.json_of("profile", *NETWORK, *CUDA, *options)
 
-    def test_most_points_tell_time_alone(self):
+    def test_every_point_tells_energy_where_the_device_keeps_its_power(self):
+        self.json_of("profile", *NETWORK, "--worker", scripted("cuda-samples"))
+        points = self.points("split/%")
+        self.assertGreater(len(points), 100)
+        self.assertTrue(all(p["energy_j"] for p in points))
+
+    def test_with_a_slow_counter_most_points_tell_time_alone(self):
         self.profile()
         points = self.points("split/hidden/%")
         with_energy = [p for p in points if p["energy_j"] is not None]
@@ -68,7 +74,9 @@ class Accelerator(AmpereTest):
         first = self.json_of("estimate", *other, "--probe", *CUDA)
         self.assertGreater(first["probe"]["measured"], 0)
         self.assertEqual(first["probe"]["layers"], 5)
-        self.assertTrue(all(p["energy_j"] is None for p in self.points("probe/%")))
+        probes = self.points("exact/%")
+        self.assertEqual(len(probes), first["probe"]["measured"])
+        self.assertTrue(all(p["energy_j"] for p in probes))
         second = self.json_of("estimate", *other, "--probe", *CUDA)
         self.assertEqual(second["probe"]["measured"], 0)
         # What was probed counts from then on, also without a worker.

@@ -114,6 +114,8 @@ USAGE = [
     (["additivity", "--meter", "magic", "-q"], 2, r"no meter is called 'magic'"),
     (["additivity", "-o", "no/such/folder/x.json"], 2, r"no/such/folder/x\.json: cannot be written"),
     (["estimate", "lenet5", "--samples", "-5"], 2, r"--samples"),
+    (["estimate", "lenet5", "--sheet", "h900"], 2, r'no data sheet of "h900" is known.*a100-40, '),
+    (["estimate", "lenet5", "--sheet", "h100", "--exact"], 2, r"leave --probe, --exact and --device away"),
     (["estimate", "lenet5", "--device", "0000"], 2, r"no device .* has the id 0000; see: ampere store list"),
     (["--config", "missing.toml", "models"], 2, r"missing\.toml"),
     (["--config", "/dev/zero", "models"], 2, r"--config: /dev/zero: is no ordinary file"),
@@ -525,7 +527,7 @@ class NotProfiled(AmpereTest):
         self.assertGreater(told["gain"]["time_s"], 0)
         self.assertLess(told["gain"]["energy_high_j"], told["iteration"]["energy_high_j"])
         self.assertRegex(self.output_of("estimate", "lenet5", "--batch", "10"),
-                         r"100% of this energy is of\s+layers that were\s+never\s+measured.*\s+--exact")
+                         r"100% of this energy is of layers that were never measured[\s\S]*--exact")
         # Another precision is another matter, and so is a method that subtracts.
         self.lines("--precision", "bf16")
         self.lines("--method", "paper")

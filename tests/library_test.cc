@@ -145,6 +145,26 @@ TEST_F(Library, ProfilesAndEstimates) {
   EXPECT_EQ(kind_of([&] { profile(device, model, setup_, {.points_1d = 1}); }), ErrorKind::kBadInput);
 }
 
+TEST_F(Library, ProfilesADeviceForAnyNetwork) {
+  Device device = open();
+  int steps = 0;
+  const DeviceSummary done = profile_device(device, 0.02, {}, [&](const Step& s) {
+    EXPECT_TRUE(s.seconds_left);
+    ++steps;
+  });
+  EXPECT_GT(done.measured, 0);
+  EXPECT_GE(steps, done.measured);
+  EXPECT_TRUE(done.modelled);
+  const Estimate told = estimate(device, Model::load("har"), setup_);
+  EXPECT_GT(told.unmeasured, 0);
+  ASSERT_TRUE(told.gain);
+  EXPECT_GT(told.gain->layers, 0);
+  EXPECT_EQ(kind_of([&] { profile_device(device, 0); }), ErrorKind::kBadInput);
+  EXPECT_EQ(kind_of([&] { profile_device(device, 1, {.precision = "odd"}); }), ErrorKind::kBadInput);
+  Device stored = Device::stored(path("store.db"));
+  EXPECT_EQ(kind_of([&] { profile_device(stored, 1); }), ErrorKind::kBadInput);
+}
+
 TEST_F(Library, ProfilesToATargetOrExactly) {
   Device device = open();
   const Model model = Model::load("lenet5");

@@ -139,11 +139,15 @@ class WholePath(AmpereTest):
         self.assertLess(b["points_measured"], a["points_measured"])
         for name in ("twin_a", "twin_b"):
             self.json_of("estimate", DATA / f"{name}.json", "--batch", "10")
-        # Another batch or recipe is another cost.
-        done = self.run_ampere("estimate", DATA / "twin_a.json", "--batch", "11")
-        self.assert_refused(done, 6, r"run: ampere profile \S*twin_a\.json --batch 11")
-        done = self.run_ampere("estimate", DATA / "twin_a.json", "--batch", "10", "--optimizer", "adam")
-        self.assert_refused(done, 6, r"run: .*--optimizer adam")
+        # Another batch or optimizer is another cost, which nobody measured and what was measured tells.
+        known = self.json_of("estimate", DATA / "twin_a.json", "--batch", "10")
+        for other in (("--batch", "11"), ("--batch", "10", "--optimizer", "adam")):
+            told = self.json_of("estimate", DATA / "twin_a.json", *other)
+            self.assertEqual((known["unmeasured"], told["unmeasured"]), (0, 1))
+            self.assertEqual(told["gain"]["layers"], 3)
+        # Of another precision nothing is known.
+        done = self.run_ampere("estimate", DATA / "twin_a.json", "--batch", "11", "--precision", "bf16")
+        self.assert_refused(done, 6, r"run: ampere profile \S*twin_a\.json --batch 11 .*--precision bf16")
 
     def test_branches(self):
         self.profile(DATA / "branches.json", "--method", "split,paper")

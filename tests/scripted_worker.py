@@ -20,6 +20,7 @@ small:C     has no memory for layers of more than C channels
 no-device   leaves its device out of the answer to detect
 no-meter    has no energy meter
 cuda        has an accelerator, which replays at half the cost
+cuda-samples has one that keeps its power, too
 no-capture  has one that cannot
 no-energy   has one, and never tells an energy
 
@@ -92,8 +93,8 @@ def answer(verb, params, mode, number, failing, count):
     if verb == "detect" and mode == "no-device":
         return {"result": {"meters": []}}
     if verb == "detect":
-        meters = {"meters": [], "default_meter": ""} if mode == "no-meter" else {"meters": [METER], "default_meter": "imaginary"}
-        kind = {"type": "cuda"} if mode in ("cuda", "no-capture", "no-energy", "odd-idle") else {}
+        meters = {"meters": [], "default_meter": ""} if mode == "no-meter" else {"meters": [{**METER, "samples_s": 0.02 if mode == "cuda-samples" else None}], "default_meter": "imaginary"}
+        kind = {"type": "cuda"} if mode in ("cuda", "cuda-samples", "no-capture", "no-energy", "odd-idle") else {}
         if mode in NAMES:
             kind = {"name": NAMES[mode]}
         return {"result": {"device": {**DEVICE, **kind, "unit": os.environ.get("SCRIPTED_UNIT", "")}, **meters}}
@@ -114,7 +115,7 @@ def answer(verb, params, mode, number, failing, count):
         return misbehave(mode)
     if mode == "no-energy":
         params = {**params, "energy": False}
-    return measured(params, number if mode == "small" else 1 << 30, mode in ("cuda", "no-energy"),
+    return measured(params, number if mode == "small" else 1 << 30, mode in ("cuda", "cuda-samples", "no-energy"),
                     0.1 * count if mode == "drifts" else 0)
 
 

@@ -8,60 +8,21 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "model/power_model.h"
-#include "model/shared_power.h"
+#include "model/layer_power.h"
 #include "model/surface_model.h"
 #include "model/surface_plan.h"
 #include "network/zoo.h"
+#include "points.h"
 
 namespace ampere {
 namespace {
 
-struct Point {
-  std::string run, recipe, point, key;
-  Channels channels;
-  double time_s = 0;
-  double energy_j = 0;  // 0: not measured
-  Kernels kernels;      // empty: nobody can tell
-};
-
-std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> out;
-  std::stringstream in(text);
-  for (std::string word; in >> word;) out.push_back(word);
-  return out;
-}
-
-std::vector<Point> read_points(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw bad_input(path + ": cannot be read");
-  std::vector<Point> points;
-  std::string line;
-  std::getline(in, line);
-  while (std::getline(in, line)) {
-    std::vector<std::string> f;
-    std::stringstream cells(line);
-    for (std::string cell; std::getline(cells, cell, ',');) f.push_back(cell);
-    if (f.size() < 7) throw bad_input(path + ": a line has too few columns: " + line);
-    points.push_back({f[0],
-                      f[1],
-                      f[2],
-                      f[3],
-                      {std::atoll(f[4].c_str()), std::atoll(f[5].c_str())},
-                      std::atof(f[6].c_str()),
-                      f.size() > 7 ? std::atof(f[7].c_str()) : 0,
-                      f.size() > 9 ? words(f[9]) : Kernels{}});
-  }
-  return points;
-}
+using Point = ExportedPoint;
 
 // Points of one kind in one run under one recipe.
 struct Kind {
@@ -130,93 +91,48 @@ Score score_times(const std::vector<Kind>& kinds, const SurfaceOptions& options,
   return score;
 }
 
-constexpr double kIdleW = 125;  // of the H200 that the points come from (results/h200/detect.txt)
-
-enum class Power { kRatesAndTime, kChannels, kConstant };
-
-// Judged at the measured time, so that only the power is judged.
-Score score_power(const std::vector<Kind>& kinds, Power how) {
-  Score score;
-  for (const Kind& kind : kinds) {
-    const CostPolynomial cost(kind.plan.kind, hands_gradient_down(kind.plan.role));
-    std::map<Channels, PowerObservation> seen;
-    for (const Point& p : kind.fitted) {
-      if (p.energy_j > 0) seen[p.channels] = {p.channels, p.energy_j, p.time_s, 0.01, p.kernels};
-    }
-    if (seen.size() < 6) continue;
-    std::vector<PowerObservation> powers;
-    std::vector<Observation> watts;
-    double mean_log = 0;
-    for (const auto& [place, o] : seen) {
-      powers.push_back(o);
-      watts.push_back({place, o.energy_j / o.time_s, 0.01, 0.01});
-      mean_log += std::log(o.energy_j / o.time_s) / static_cast<double>(seen.size());
-    }
-    const PowerModel by_rates(powers, cost);
-    SurfaceOptions plain = default_surface_options();
-    plain.physical_mean = false;
-    const SurfaceModel by_channels(watts, kind.plan.kind.surface, cost, plain);
-    for (const Point& p : kind.judged) {
-      if (!(p.energy_j > 0)) continue;
-      SurfacePrediction energy;
-      if (how == Power::kRatesAndTime) {
-        energy = by_rates.energy({p.channels},
-                                 {Eigen::VectorXd::Constant(1, p.time_s), Eigen::MatrixXd::Zero(1, 1)});
-      } else if (how == Power::kChannels) {
-        energy = by_channels.at({p.channels});
-        energy.mean *= p.time_s;
-        energy.covariance *= p.time_s * p.time_s;
-      } else {
-        energy.mean = Eigen::VectorXd::Constant(1, std::exp(mean_log) * p.time_s);
-        energy.covariance = Eigen::MatrixXd::Constant(1, 1, std::pow(0.2 * energy.mean(0), 2));
-      }
-      score.add(energy.mean(0), p.energy_j, std::sqrt(energy.covariance(0, 0)) / energy.mean(0));
-    }
-  }
-  return score;
-}
-
 constexpr int kFolds = 5;
 
-enum class Others { kNone, kByRates, kByRatesAndChannels, kAndKernels };
+enum class Power { kOneForAll, kOfEachKind, kOfAllKinds };
+
+MeteredLayer metered(const SurfacePlan& plan, const Point& p) {
+  const CostPolynomial cost(plan.kind, hands_gradient_down(plan.role));
+  return {as_one_call(plan, cost, p.channels), p.time_s, p.energy_j, 0.01};
+}
 
 // Of all kinds, a fifth of the places is held back at a time; what the energies of the rest say is judged at
-// the measured time.
+// the measured time, so that only the power is judged.
 Score score_held_back(const std::vector<Point>& points, const std::vector<SurfacePlan>& plans,
-                      const std::string& recipe, Others others) {
+                      const std::string& recipe, Power how) {
   Score score;
   for (int fold = 0; fold < kFolds; ++fold) {
-    std::map<std::string, PowerOfKind> kinds;
-    std::map<std::string, std::vector<PowerObservation>> held_back;
+    std::map<std::string, std::vector<MeteredLayer>> kinds, held_back;
     for (const SurfacePlan& plan : plans) {
-      PowerOfKind kind{CostPolynomial(plan.kind, hands_gradient_down(plan.role)), {}};
       std::map<Channels, int> place;  // one that was measured in several runs is held back in all
       for (const Point& p : points) {
         if (p.key != plan.key || p.recipe != recipe || p.point != "surface" || !(p.energy_j > 0)) continue;
         const int i = place.emplace(p.channels, static_cast<int>(place.size())).first->second;
-        auto& to = i % kFolds == fold ? held_back[plan.key] : kind.observations;
-        to.push_back({p.channels, p.energy_j, p.time_s, 0.01, p.kernels});
+        (i % kFolds == fold ? held_back : kinds)[plan.key].push_back(metered(plan, p));
       }
-      if (kind.observations.size() >= 4) kinds.emplace(plan.key, std::move(kind));
+      if (kinds[plan.key].size() < 4) kinds.erase(plan.key);
     }
-    PowerModel::Others shared;
-    if (others == Others::kAndKernels) {
-      shared.by_rates = SharedPower::fit(kinds, kIdleW);
-      shared.by_kernels = SharedPower::fit(kinds, kIdleW, PowerInputs::kKernels);
-      if (!shared.by_kernels) return {};
-    } else if (others != Others::kNone) {
-      shared.by_rates = SharedPower::fit(
-          kinds, kIdleW, others == Others::kByRates ? PowerInputs::kRates : PowerInputs::kChannels);
-      if (!shared.by_rates) return {};
-    }
-    for (const auto& [key, kind] : kinds) {
-      shared.kind = key;
-      PowerModel model(kind.observations, kind.cost, shared);
-      for (const PowerObservation& o : held_back[key]) model.know(o.channels, o.kernels);
-      for (const PowerObservation& o : held_back[key]) {
+    std::vector<MeteredLayer> all;
+    for (const auto& [key, seen] : kinds) all.insert(all.end(), seen.begin(), seen.end());
+    if (all.empty()) continue;
+    double mean_log_w = 0;
+    for (const MeteredLayer& m : all)
+      mean_log_w += std::log(m.energy_j / m.time_s) / static_cast<double>(all.size());
+    const LayerPower together(all);
+    for (const auto& [key, seen] : kinds) {
+      const LayerPower alone(seen);
+      for (const MeteredLayer& m : held_back[key]) {
         const SurfacePrediction energy =
-            model.energy({o.channels}, {Eigen::VectorXd::Constant(1, o.time_s), Eigen::MatrixXd::Zero(1, 1)});
-        score.add(energy.mean(0), o.energy_j, std::sqrt(energy.covariance(0, 0)) / energy.mean(0));
+            (how == Power::kOfEachKind ? alone : together)
+                .energy({m.work}, {Eigen::VectorXd::Constant(1, m.time_s), Eigen::MatrixXd::Zero(1, 1)});
+        if (how == Power::kOneForAll)
+          score.add(std::exp(mean_log_w) * m.time_s, m.energy_j, 0.2);
+        else
+          score.add(energy.mean(0), m.energy_j, std::sqrt(energy.covariance(0, 0)) / energy.mean(0));
       }
     }
   }
@@ -252,9 +168,11 @@ void print_times(const std::vector<Kind>& kinds) {
   SurfaceOptions o = usual;
   o.physical_mean = false;
   score_times(kinds, o, kAll).print("constant mean");
+  score_times(kinds, o, 8).print("constant mean, the first 8 points only");
   o = usual;
   o.gp.length_prior.reset();
   score_times(kinds, o, kAll).print("no belief about length-scales");
+  score_times(kinds, o, 8).print("no belief about length-scales, the first 8 points only");
   score_times(kinds, paper_surface_options(), kAll).print("raw values over raw channels (the paper's)");
   for (std::size_t n : {8, 12, 25, 40}) {
     score_times(kinds, usual, n).print("the first " + std::to_string(n) + " points only");
@@ -329,20 +247,16 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
   std::set<std::string> recipes;
   for (const Point& p : points) recipes.insert(p.recipe);
   for (const std::string& recipe : recipes) {
-    const Score alone = score_held_back(points, plans, recipe, Others::kNone);
-    const Score by_rates = score_held_back(points, plans, recipe, Others::kByRates);
-    const Score with_others = score_held_back(points, plans, recipe, Others::kByRatesAndChannels);
-    if (with_others.count > 0) {
+    const Score together = score_held_back(points, plans, recipe, Power::kOfAllKinds);
+    if (together.count > 0) {
       std::printf(
           "\n%s at batch %lld, recipe %s\n\n| energies held back, their times known | error | z | places |\n"
           "| --- | --- | --- | --- |\n",
           model.c_str(), static_cast<long long>(batch), recipe.c_str());
-      alone.print("each kind by itself");
-      by_rates.print("and what all kinds have shown, by rates");
-      with_others.print("as it is: and what all kinds have shown, by rates and channels");
+      score_held_back(points, plans, recipe, Power::kOneForAll).print("one power for all");
+      score_held_back(points, plans, recipe, Power::kOfEachKind).print("each kind by itself");
+      together.print("as it is: what all kinds have shown");
     }
-    score_held_back(points, plans, recipe, Others::kAndKernels)
-        .print("as it is where the kernels are known: and by the kernels that ran");
     const std::vector<Kind> kinds = kinds_of(points, plans, recipe);
     if (kinds.empty()) continue;
     std::printf("\n%s at batch %lld, recipe %s: %zu surfaces over two channel numbers\n\n", model.c_str(),
@@ -353,12 +267,6 @@ void run(const std::string& path, const std::string& model, std::int64_t batch) 
     std::printf("\n| time, half of the places | error | z | places |\n| --- | --- | --- | --- |\n");
     print_places(kinds);
     print_alike(kinds);
-    if (score_power(kinds, Power::kConstant).count == 0) continue;
-    std::printf("\n| energy of a layer, its time known | error | z | places |\n| --- | --- | --- | --- |\n");
-    score_power(kinds, Power::kRatesAndTime)
-        .print("each kind by itself: power over FLOP rate, byte rate and time");
-    score_power(kinds, Power::kChannels).print("power over channels");
-    score_power(kinds, Power::kConstant).print("one power for all");
   }
 }
 

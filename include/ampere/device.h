@@ -50,6 +50,11 @@ class Device {
   // that of a device in it, or how it starts; empty: the one used last. Throws Error{kNotProfiled} when
   // nothing was measured yet, Error{kBadInput} when there is no such store or id.
   static Device stored(const std::string& store = "", const std::string& id = "");
+  // From what its vendor publishes alone, of hardware that nobody has measured: a name of data/devices.json
+  // ("h100"), or the path of a JSON file with one such sheet. Estimates are wide, and told as modelled;
+  // notes() says so. Throws Error{kBadInput} that lists the names where it is neither, or that names the
+  // field that is wrong.
+  static Device from_sheet(const std::string& sheet);
 
   Device(Device&&) noexcept;
   Device& operator=(Device&&) noexcept;

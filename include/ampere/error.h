@@ -14,7 +14,7 @@ enum class ErrorKind {
   kNoMeter,        // no energy meter can be used here
   kOverBudget,     // the job does not fit the energy it was given
   kUnstable,       // the measurement never settled
-  kNotProfiled,    // the estimate needs layer kinds nobody has measured on this device
+  kNotProfiled,    // nothing was measured on this device that tells what is asked for
   kWorker,         // the worker died, hung or answered nonsense
   kOutOfMemory,    // the network does not fit the device's memory
   kForwardFailed,  // a TorchScript file was loaded, and its forward pass failed with the inputs it was given

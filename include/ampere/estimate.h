@@ -78,9 +78,9 @@ struct Estimate {
 struct EstimateOptions {
   std::string method = "split";            // also "paper", "neuralpower"; each needs its own profile
   MeasureMode mode = MeasureMode::kEager;  // how it will be trained
-  // Measures the times of layers that matter first, 0.1 s each, or with `exact` their energies too, half a
-  // second each, which needs no profile. On devices that can measure; with "split" only. They are kept in the
-  // store.
+  // Measures the layers that matter first, or with `exact` all of them, which needs no profile: a quarter of
+  // a second each where the device keeps its power, else up to a second. On devices that can measure; with
+  // "split" only. They are kept in the store.
   bool probe = false;
   bool exact = false;
 };

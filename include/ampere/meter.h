@@ -17,6 +17,7 @@ struct MeterDescription {
   std::string description;  // one line for people: what is read, and from where
   bool available = false;   // can be used here
   std::string why = {};     // it cannot: what is missing, and the fix
+  double samples_s = 0;     // how far apart the samples of recent_power() are; 0: it keeps none
 };
 // All meters that there are, the most trusted first; opens each for a moment. What is not available here is
 // listed as well, with why.

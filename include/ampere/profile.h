@@ -11,8 +11,8 @@
 
 namespace ampere {
 
-// The defaults suit the device; 0 means so. Where a counter ticks ten times a second, times are measured
-// densely and energies sparsely; where there is one clock and no tick, every point tells both.
+// The defaults suit the device; 0 means so. Every point tells time and energy, but where a counter
+// ticks ten times a second and no power is kept only some do: an energy takes ten times as long then.
 struct ProfilingOptions {
   int points_1d = 0;         // most points of a kind of layer whose one channel number is free
   int points_2d = 0;         // of one where both are

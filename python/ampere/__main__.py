@@ -50,7 +50,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--precision", default="default", help="default, fp32, tf32, bf16 or fp16")
     add("--optimizer", help="sgd, momentum, adam or adamw; without it FUNCTION's, adamw for hf:NAME, else sgd")
     add("--compile", action="store_true", help="as if torch.compile(model) were trained")
-    add("--device", help="cuda or cpu; without it an accelerator where there is one")
+    add("--device", help="cuda, cpu or sheet:NAME; without it an accelerator where there is one")
     add("--store", default="", help="the file where what was measured is kept")
     add("--meter", default="", help="the energy meter, see ampere.meters()")
     add("--samples", type=positive, help="of an epoch: tells the energy of a whole job")

@@ -287,6 +287,12 @@ class Device:
         From a store alone; can estimate, not measure. `id` is that of a device in it, or how it starts; empty: the one used last.
         """
 
+    @staticmethod
+    def from_sheet(sheet: str | os.PathLike[str]) -> Device:
+        """
+        From what its vendor publishes alone: a name such as "h100", or the path of a JSON file. Estimates are wide; `notes` says so.
+        """
+
     @property
     def name(self) -> str:
         """"NVIDIA H200\""""
@@ -470,6 +476,26 @@ class ProfilingSummary:
 def profile(device: Device, model: Model, batch: int = 1, recipe: Recipe | None = None, *, methods: Sequence[str] = ['split'], target: float = 0.0, exact: bool = False, points_1d: int = 0, points_2d: int = 0, energy_points_1d: int = 0, energy_points_2d: int = 0, target_deviation: float = 0.0, guide: str = 'time', whole_networks: int = 6, budget_s: float = 0.8, target_error: float = 0.0, on_step: Callable[[Step], object] | None = None) -> ProfilingSummary:
     """
     Measures what is not in the store yet, point by point; each is kept at once, so a run that was stopped goes on where it was. `target` 0.05: until the energy of this network is known to 5%. `exact`: only its own layers, once each. 0 of the others: what suits the device.
+    """
+
+class RelativeSummary:
+    """What was taken from a relative of a device."""
+
+    @property
+    def device(self) -> str:
+        """as it is called in the store from now on"""
+
+    @property
+    def sister(self) -> bool:
+        """another card of the name, under the same software"""
+
+    @property
+    def points(self) -> int:
+        """that count for the device, too"""
+
+def learn_from(device: Device, source: str) -> RelativeSummary:
+    """
+    Lets what was measured on a relative of the device count for it: another card of the name, or the same hardware under other software. `source`: the path of a store, or the id of a device in this one.
     """
 
 def parts_to_measure(device: Device, candidates: Model, batch: int, recipe: Recipe | None, population: Sequence[Sequence[tuple[int, float]]], most: int) -> list[int]:
@@ -1146,6 +1172,10 @@ class MeterDescription:
     @property
     def why(self) -> str:
         """it cannot: what is missing, and the fix"""
+
+    @property
+    def samples_s(self) -> float:
+        """how far apart the samples of recent_power() are; 0: it keeps none"""
 
     def __repr__(self) -> str: ...
 

@@ -48,7 +48,8 @@ def estimate(
     loss       a function of the model's output; without one, its `loss` (Hugging Face) or the mean of its squares
     optimizer  "sgd", "momentum", "adam", "adamw", an optimizer over the model's parameters, or a function that makes one
     precision  "default", "fp32", "tf32", "bf16" or "fp16"
-    device     "cuda", "cpu", or a Device; without one, an accelerator where there is one
+    device     "cuda", "cpu", or a Device; without one, an accelerator where there is one. "sheet:h100", or
+               "sheet:" and the path of a JSON file: hardware that nobody has measured, told by its data sheet alone
     accumulate, clip   micro-batches per step; the norm that gradients are clipped to
     step       instead of loss, accumulate and clip: a function (model, optimizer) that makes one step as your loop does
     compile    as if you trained torch.compile(model); a model that is compiled already need not say so
@@ -68,6 +69,7 @@ def estimate(
         return _core.estimate(model, inputs, *args, **library)
     if args or library:
         raise TypeError(f"estimate() does not know {', '.join(library) or 'so many arguments'}")
+    device = by_sheet(device)
     captured = captured_network(model, inputs, loss, optimizer, precision, device, accumulate, clip, step, compile)
     there = device if isinstance(device, _core.Device) else open_device(captured.device, store, worker, meter)
 
@@ -82,13 +84,27 @@ def estimate(
         captured.step.batch * accumulate,
         found,
         captured.step.module_types,
-        [*captured.notes(), *unmeasured_note(found), *map(in_python, there.notes)],
+        [*captured.notes(), *unmeasured_note(found, there), *map(in_python, there.notes)],
         by_mode,
     )
 
 
-def unmeasured_note(found: _core.Estimate) -> list[str]:
-    if found.unmeasured < 0.005:
+SHEET = "sheet:"
+
+
+def by_sheet(device: Any) -> Any:
+    """What is named by its data sheet as a Device; all else as it is."""
+    if isinstance(device, str) and device.startswith(SHEET):
+        return _core.Device.from_sheet(device.removeprefix(SHEET))
+    return device
+
+
+def is_sheet(device: _core.Device) -> bool:
+    return device.meter == "data sheet"
+
+
+def unmeasured_note(found: _core.Estimate, there: _core.Device) -> list[str]:
+    if found.unmeasured < 0.005 or is_sheet(there):
         return []
     return [
         f"{found.unmeasured:.0%} of this energy is of parts that were never measured on the device; other calls tell them"
@@ -105,12 +121,19 @@ def captured_estimate(
     """Measures the parts that the store does not know, where the device is at hand."""
     network = _core.Model.from_json(json.dumps(captured.network))
     measures = there.can_measure if exact is None else exact
+    if measures and is_sheet(there):
+        raise _core.BadInputError(f"nothing can be measured on the data sheet of {there.name}; leave exact=True away")
     try:
         return _core.estimate(
             there, network, captured.step.batch, captured.recipe(), mode=mode, exact=measures, on_step=on_step
         )
     except _core.NotProfiledError as e:
         kinds = [line for line in str(e).splitlines() if line.startswith("  ")]
+        if is_sheet(there):
+            raise _core.NotProfiledError(
+                f"a data sheet does not tell {len(kinds) or 'some'} kinds of parts of this step, such as compiled regions; "
+                "they must be measured on the device:\n" + "\n".join(kinds)
+            ) from e
         if there.can_measure:
             raise _core.NotProfiledError(
                 f"{len(kinds) or 'some'} kinds of parts of this step were not measured on {there.name} under this recipe "
@@ -214,7 +237,7 @@ def device_type(device: Any) -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     kind, _, index = str(device).partition(":")
     if kind not in ("cpu", "cuda"):
-        raise ValueError(f'unknown device "{device}" (known: "cpu", "cuda", an ampere.Device)')
+        raise ValueError(f'unknown device "{device}" (known: "cpu", "cuda", "sheet:NAME", an ampere.Device)')
     if index not in ("", "0"):
         raise ValueError(f'"{device}": choose one of several GPUs with CUDA_VISIBLE_DEVICES={index}, and say "{kind}"')
     return kind

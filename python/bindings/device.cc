@@ -12,6 +12,10 @@ SharedDevice* stored(const Path& store, const std::string& id) {
   return unlocked([&] { return new SharedDevice(Device::stored(store.string(), id)); });
 }
 
+SharedDevice* from_sheet(const Path& sheet) {
+  return unlocked([&] { return new SharedDevice(Device::from_sheet(sheet.string())); });
+}
+
 // A getter of Device as one of SharedDevice.
 template <auto kGetter>
 auto get(SharedDevice& self) {
@@ -33,6 +37,10 @@ void bind_device(nb::module_& m) {
           "stored", &stored, "store"_a = "", "id"_a = "",
           "From a store alone; can estimate, not measure. `id` is that of a device in it, or how it starts; "
           "empty: the one used last.")
+      .def_static(
+          "from_sheet", &from_sheet, "sheet"_a,
+          "From what its vendor publishes alone: a name such as \"h100\", or the path of a JSON file. "
+          "Estimates are wide; `notes` says so.")
       .def_prop_ro("name", &get<&Device::name>, "\"NVIDIA H200\"")
       .def_prop_ro("id", &get<&Device::id>, "16 hex digits")
       .def_prop_ro("meter", &get<&Device::meter>, "\"nvml\"")

@@ -14,6 +14,8 @@ void bind_values(nb::module_& m) {
       .def_ro("description", &MeterDescription::description)
       .def_ro("available", &MeterDescription::available, "can be used here")
       .def_ro("why", &MeterDescription::why, "it cannot: what is missing, and the fix")
+      .def_ro("samples_s", &MeterDescription::samples_s,
+              "how far apart the samples of recent_power() are; 0: it keeps none")
       .def("__repr__", [](const MeterDescription& d) {
         return "MeterDescription(" + d.name + (d.modelled ? ", modelled" : "") +
                (d.available ? ", available)" : ", not available)");

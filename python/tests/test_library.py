@@ -158,7 +158,10 @@ def test_profiles_estimates_and_prunes(tmp_path, worker):
 def test_recipe_changes_the_key(profiled):
     assert ampere.Recipe(optimizer="adam", precision="bf16", threads=4).word() == "adam-bf16-t4"
     with pytest.raises(ampere.NotProfiledError):
-        ampere.estimate(profiled, ampere.Model.load("lenet5"), 8, ampere.Recipe(optimizer="adam"))
+        ampere.estimate(profiled, ampere.Model.load("lenet5"), 8, ampere.Recipe(precision="bf16"))
+    # Another optimizer makes other calls, which those that were measured tell.
+    other = ampere.estimate(profiled, ampere.Model.load("lenet5"), 8, ampere.Recipe(optimizer="adam"))
+    assert other.unmeasured == pytest.approx(1)
 
 
 def test_what_a_callback_raises_ends_the_work(tmp_path, worker):

@@ -42,7 +42,7 @@ void require_mode(const Method& method, MeasureMode mode);
 
 // What the method knows of these layers.
 LayerModels models_for(const DeviceProfile& profile, const Method& method, const std::vector<Layer>& layers,
-                       Probes probes = Probes::kEnergies);
+                       Probes probes = Probes::kAll);
 // Names of the method's surfaces that nobody has measured yet, nor anything that tells them.
 std::vector<std::string> missing_surfaces(const LayerModels& models, const Method& method,
                                           const std::vector<Layer>& layers);
@@ -56,6 +56,6 @@ void require_surfaces(const LayerModels& models, const Method& method, const std
 // device; throws Error{kNotProfiled} that lists every missing kind where nothing tells them.
 Estimate estimate_network(const DeviceProfile& profile, const Method& method, const Network& network,
                           std::int64_t batch, MeasureMode mode = MeasureMode::kEager,
-                          Probes probes = Probes::kEnergies);
+                          Probes probes = Probes::kAll);
 
 }  // namespace ampere

@@ -224,17 +224,16 @@ TEST_F(EstimateTest, NetworksThatNobodyMeasuredBecomeKnown) {
   EXPECT_LT(width(), 0.8 * early);
 }
 
-// Profiles as an accelerator is profiled: times densely, energies sparsely, whole networks besides.
+// Profiles as an accelerator is profiled: with few energies, whole networks besides.
 class AcceleratorTest : public EstimateTest {
  protected:
   AcceleratorTest() { device_.accelerator = true; }
 
   ProfileOptions options() const {
     ProfileOptions o;
-    o.where.sparse_energy = true;
     o.how.mode = MeasureMode::kReplay;
     o.where.guided.max_points_2d = 30;
-    o.where.guided_energy.max_points_2d = 8;
+    o.where.energy_points_2d = 8;
     return o;
   }
   void profile_accelerator(const std::string& model) {
@@ -306,10 +305,13 @@ TEST_F(AcceleratorTest, ProbesTellWhatNoSmoothSurfaceCan) {
         estimate_network(profile_, find_method("split"), network, 4).energy_j.value / true_j(network) - 1);
     ProbeOptions probing;
     probing.how = options().how;
-    probing.sparse_energy = true;
     const auto layers = parse_layers(network, 4);
     const ProbeSummary summary = probe_layers(profile_, layers, measure, probing);
     EXPECT_EQ(summary.layers, 5);
+    for (const SurfacePlan& plan : split_plans(layers)) {
+      for (const StoredPoint& p : profile_.points(probe_of(plan.surface).name))
+        EXPECT_TRUE(p.measurement.energy_j);
+    }
     const Estimate e = estimate_network(profile_, find_method("split"), network, 4);
     after += std::abs(e.energy_j.value / true_j(network) - 1);
     EXPECT_EQ(probe_layers(profile_, layers, measure, probing).measured, 0) << "probes were not kept";
@@ -319,6 +321,30 @@ TEST_F(AcceleratorTest, ProbesTellWhatNoSmoothSurfaceCan) {
   }
   EXPECT_GT(before / 5, 0.05);
   EXPECT_LT(after / 5, 0.03);
+}
+
+TEST_F(AcceleratorTest, ProbesOfEarlierVersionsCountThoughTheyToldTimeAlone) {
+  device_.rough = 1.6;
+  device_.host_per_layer_s = 1e-6;
+  profile_accelerator("cnn5");
+  std::vector<Network> others = some_networks("cnn5", 11);
+  double before = 0, after = 0;
+  for (std::size_t i = 6; i < others.size(); ++i) {
+    const auto off = [&] {
+      const Estimate e = estimate_network(profile_, find_method("split"), others[i], 4);
+      return std::abs(e.energy_j.value / true_j(others[i]) - 1);
+    };
+    before += off();
+    for (const Layer& layer : parse_layers(others[i], 4)) {
+      const SurfacePlan plan = split_plans({layer}).front();
+      const MeasureRequest request =
+          without_energy(request_for(plan.variant(layer.channels), plan.kind.batch, options().how));
+      profile_.add_point(probe_of(plan.surface, Purpose::kTimedProbe), layer.channels, provenance(request),
+                         device_(request));
+    }
+    after += off();
+  }
+  EXPECT_LT(after, 0.6 * before);
 }
 
 // An estimate follows from the store and the network: what else was estimated, in what order, in how many
@@ -333,7 +359,6 @@ TEST_F(AcceleratorTest, WhatWasEstimatedBeforeDoesNotMatter) {
     run_profile(profile_, stages.plans(parse_layers(build(parse_zoo(model)), 4)), measure, {});
   ProbeOptions probing;
   probing.how = options().how;
-  probing.sparse_energy = true;
   probe_layers(profile_, parse_layers(build(parse_zoo("cnn5:c1=7")), 4), measure, probing);
 
   struct Ask {
@@ -342,13 +367,11 @@ TEST_F(AcceleratorTest, WhatWasEstimatedBeforeDoesNotMatter) {
     Probes probes;
   };
   std::vector<Ask> asks;
-  for (const Network& network : some_networks("cnn5", 3))
-    asks.push_back({network, "split", Probes::kEnergies});
-  for (const Network& network : some_networks("lenet5", 3))
-    asks.push_back({network, "split", Probes::kTimes});
+  for (const Network& network : some_networks("cnn5", 3)) asks.push_back({network, "split", Probes::kAll});
+  for (const Network& network : some_networks("lenet5", 3)) asks.push_back({network, "split", Probes::kAll});
   asks.push_back({build(parse_zoo("cnn5:c1=7")), "split", Probes::kNone});
-  asks.push_back({build(parse_zoo("cnn5:c1=7")), "split", Probes::kEnergies});
-  asks.push_back({build(parse_zoo("cnn5:c1=7")), "neuralpower", Probes::kEnergies});
+  asks.push_back({build(parse_zoo("cnn5:c1=7")), "split", Probes::kAll});
+  asks.push_back({build(parse_zoo("cnn5:c1=7")), "neuralpower", Probes::kAll});
   const auto answer = [](const DeviceProfile& profile, const Ask& ask) {
     const Estimate e =
         estimate_network(profile, find_method(ask.method), ask.network, 4, MeasureMode::kEager, ask.probes);
@@ -378,8 +401,7 @@ TEST_F(AcceleratorTest, ExactProbesNeedNoProfile) {
   profile_.set_idle_power_w(device_.idle_w, true);
   ProbeOptions probing;
   probing.how = options().how;
-  probing.sparse_energy = true;
-  probing.energy = true;
+  probing.all = true;
   probe_layers(
       profile_, parse_layers(network, 4), [this](const MeasureRequest& r) { return device_(r); }, probing);
   const Estimate e = estimate_network(profile_, find_method("split"), network, 4);

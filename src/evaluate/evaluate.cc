@@ -76,12 +76,11 @@ TruthPoint truth_of(const Network& network, std::int64_t batch, const Passes& pa
 MethodPoint estimate_one(DeviceProfile& profile, const std::string& name, const Network& network,
                          const TruthPoint& truth, std::int64_t batch, const Measure& measure,
                          const EvaluateOptions& options, double& probe_seconds) {
-  const Probes probes = name == kSplitProbe   ? Probes::kTimes
-                        : name == kSplitExact ? Probes::kEnergies
-                                              : Probes::kNone;
-  if (name == kSplitProbe || name == kSplitExact) {
+  const bool probed = name == kSplitProbe || name == kSplitExact;
+  const Probes probes = probed ? Probes::kAll : Probes::kNone;
+  if (probed) {
     ProbeOptions probing = options.probing;
-    probing.energy = name == kSplitExact;
+    probing.all = name == kSplitExact;
     probe_seconds += probe_layers(profile, parse_layers(network, batch), measure, probing).seconds;
   }
   const Estimate e = estimate_network(profile, method_behind(name), network, batch, options.mode, probes);

@@ -15,7 +15,7 @@ struct EvaluateOptions {
   MeasureOptions how;    // of the whole networks
   ProbeOptions probing;  // of layers, for the methods that probe
   // Names of methods(), and two ways of `split` that measure layers of each network while estimating it:
-  // "split-probe" (their times) and "split-exact" (their energies too).
+  // "split-probe" (those that matter) and "split-exact" (all; asked for last, since what is measured counts).
   std::vector<std::string> methods = {"split", "paper"};
   MeasureMode mode = MeasureMode::kEager;          // how networks are trained
   int passes = 2;                                  // trainings of each network, at least 2

@@ -67,20 +67,19 @@ double add_prior(const std::optional<LogPrior>& prior, double log_value, double*
 FitResult fit_hyperparameters(const GpData& data, const GpOptions& options) {
   const double spread = typical_spread(data);
   const Eigen::VectorXd ranges = input_ranges(data, options);
-  const Eigen::Index together = std::max<Eigen::Index>(options.one_scale, 1);
-  const Eigen::Index d = data.x.cols() - together + 1;  // length-scales
+  const Eigen::Index d = data.x.cols();
   const bool subtract_mean = options.subtract_mean && data.basis.cols() == 0;
   const double offset = subtract_mean ? data.y.mean() : 0;
   // With as many coefficients as points the data say nothing about the hyperparameters: only priors do.
   const bool informative = data.x.rows() > data.basis.cols() + (subtract_mean ? 1 : 0);
   Likelihood likelihood(data.x * ranges.cwiseInverse().asDiagonal(), (data.y.array() - offset) / spread,
                         data.basis * column_scales(data.basis).cwiseInverse().asDiagonal(),
-                        data.noise_weights, make_kernel(options.kernel, options.nu), together);
+                        data.noise_weights, make_kernel(options.kernel, options.nu));
   const Objective objective = [&](const Eigen::VectorXd& x, Eigen::VectorXd* gradient) {
     gradient->setZero();
     double value = informative ? likelihood.evaluate(x, gradient) : 0;
     for (Eigen::Index j = 1; j <= d; ++j) value += add_prior(options.length_prior, x[j], &(*gradient)[j]);
-    return value + add_prior(options.noise_prior, x[d + 1], &(*gradient)[d + 1]);
+    return value;
   };
 
   const Bounds &signal = options.signal_bounds, &length = options.length_bounds,
@@ -89,8 +88,7 @@ FitResult fit_hyperparameters(const GpData& data, const GpOptions& options) {
   const Eigen::VectorXd upper = in_order(signal.upper, length.upper, noise.upper, d).array().log();
   Eigen::VectorXd start = in_order(kFirstSignal, kFirstLength, kFirstNoise, d);
   if (options.start) {
-    start = in_order(options.start->signal_sd / spread,
-                     options.start->length_scales.cwiseQuotient(ranges).head(d),
+    start = in_order(options.start->signal_sd / spread, options.start->length_scales.cwiseQuotient(ranges),
                      options.start->noise_sd / spread);
   }
   start = start.array().log();  // no noise becomes minus infinity, which the bounds take care of
@@ -113,9 +111,7 @@ FitResult fit_hyperparameters(const GpData& data, const GpOptions& options) {
   }
   const Eigen::VectorXd parameters = best.x.array().exp();
   result.hyperparameters.signal_sd = parameters[0] * spread;
-  Eigen::VectorXd lengths = Eigen::VectorXd::Constant(data.x.cols(), parameters[d]);
-  lengths.head(d) = parameters.segment(1, d);
-  result.hyperparameters.length_scales = lengths.cwiseProduct(ranges);
+  result.hyperparameters.length_scales = parameters.segment(1, d).cwiseProduct(ranges);
   result.hyperparameters.noise_sd = parameters[d + 1] * spread;
   result.summary.reason = best.reason;
   const auto free = (upper - lower).array() > kAtBound;

@@ -76,33 +76,13 @@ TEST(Fit, EqualBoundsFixTheNoise) {
   EXPECT_NEAR(gp.hyperparameters().noise_sd, 0.2 * spread, 1e-12);
 }
 
-TEST(Fit, PriorsPullWhereDataSayLittle) {
+TEST(Fit, APriorPullsWhereDataSayLittle) {
   const GpData data = smooth_data(4, 1, 0.1, 58);
   GpOptions options;
   options.input_ranges = Eigen::VectorXd::Ones(1);
   options.length_prior = LogPrior{0.7, 1e-3};
-  options.noise_prior = LogPrior{0.05, 1e-3};
   const Hyperparameters fitted = Gp::fit(data, options).hyperparameters();
-  const double spread = std::sqrt((data.y.array() - data.y.mean()).square().mean());
   EXPECT_NEAR(fitted.length_scales[0], 0.7, 1e-3);
-  EXPECT_NEAR(fitted.noise_sd / spread, 0.05, 1e-4);
-}
-
-TEST(Fit, TiedInputsGetOneLengthScale) {
-  const GpData data = smooth_data(20, 4, 0.1, 62);
-  GpOptions options;
-  options.one_scale = 3;
-  const Gp gp = Gp::fit(data, options);
-  const Eigen::VectorXd lengths = gp.hyperparameters().length_scales;
-  ASSERT_EQ(lengths.size(), 4);
-  EXPECT_DOUBLE_EQ(lengths[1], lengths[2]);
-  EXPECT_DOUBLE_EQ(lengths[1], lengths[3]);
-  EXPECT_NE(lengths[0], lengths[1]);
-  options.start = gp.hyperparameters();
-  options.restarts = 0;
-  EXPECT_NEAR(Gp::fit(data, options).log_marginal_likelihood(), gp.log_marginal_likelihood(), 1e-4);
-  options.one_scale = 5;
-  EXPECT_THROW(Gp::fit(data, options), Error);
 }
 
 TEST(Fit, FewPoints) {
@@ -157,7 +137,7 @@ TEST(Fit, RefusesBadInput) {
        }},
       {"flat prior",
        [](GpData*, GpOptions* o) {
-         o->noise_prior = LogPrior{0.1, 0};
+         o->length_prior = LogPrior{0.1, 0};
        }},
       {"negative restarts", [](GpData*, GpOptions* o) { o->restarts = -1; }},
       {"start of another size",

@@ -82,9 +82,6 @@ void check(const GpOptions& options, Eigen::Index dimensions) {
   check(options.length_bounds, "length-scales");
   check(options.noise_bounds, "noise");
   check(options.length_prior, "length-scales");
-  check(options.noise_prior, "noise");
-  require(options.one_scale >= 0 && options.one_scale <= dimensions,
-          "cannot give one scale to more inputs than there are");
   if (options.start) check(*options.start, dimensions);
   if (options.input_ranges.size() == 0) return;
   require(options.input_ranges.size() == dimensions, "needs one input range per dimension, or none");
@@ -113,12 +110,7 @@ double typical_spread(const GpData& data) {
 
 Eigen::VectorXd input_ranges(const GpData& data, const GpOptions& options) {
   if (options.input_ranges.size() > 0) return options.input_ranges;
-  Eigen::VectorXd ranges = data.x.colwise().maxCoeff() - data.x.colwise().minCoeff();
-  if (options.one_scale > 1) {  // how far the points lie apart in all of them together
-    const Eigen::MatrixXd together = data.x.rightCols(options.one_scale);
-    const double radius = (together.rowwise() - together.colwise().mean()).rowwise().norm().maxCoeff();
-    ranges.tail(options.one_scale).setConstant(2 * radius);
-  }
+  const Eigen::VectorXd ranges = data.x.colwise().maxCoeff() - data.x.colwise().minCoeff();
   return ranges.unaryExpr([](double range) { return range > 0 ? range : 1; });
 }
 

@@ -53,18 +53,12 @@ struct GpOptions {
   // Off by default. With ten points or fewer the likelihood alone likes to explain everything by noise or
   // nothing by it; a weak prior settles that.
   std::optional<LogPrior> length_prior;
-  std::optional<LogPrior> noise_prior;
 
   // Where the first start begins; absent: signal 1, length-scales 0.5, noise 0.1, in relative units.
   std::optional<Hyperparameters> start;
 
-  // Range of each input dimension in units of x; empty: largest minus smallest value in the data, and of
-  // those with one scale dimensions how far the points lie apart in all of them together.
+  // Range of each input dimension in units of x; empty: largest minus smallest value in the data.
   Eigen::VectorXd input_ranges;
-
-  // So many of the last input dimensions have one length-scale in common, for what only counts together:
-  // marks of what is present and what is not, say. 0 or 1: every dimension has its own.
-  Eigen::Index one_scale = 0;
 
   // Without a basis, the mean of y is subtracted before anything else. False: y has mean zero a priori.
   bool subtract_mean = true;

@@ -10,21 +10,17 @@
 namespace ampere {
 
 Likelihood::Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::MatrixXd basis,
-                       Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel,
-                       Eigen::Index one_scale)
+                       Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel)
     : y_(std::move(y)),
       basis_(std::move(basis)),
       noise_weights_(std::move(noise_weights)),
       kernel_(std::move(kernel)) {
   const Eigen::Index n = x.rows();
   const Eigen::Index pairs = n * (n - 1) / 2;
-  const Eigen::Index own = x.cols() - std::max<Eigen::Index>(one_scale, 1);  // the rest have one in common
-  squares_.resize(pairs, own + 1);
+  squares_.resize(pairs, x.cols());
   for (Eigen::Index j = 0, first = 0; j < n; first += n - 1 - j, ++j) {
     const Eigen::Index below = n - 1 - j;
-    const Eigen::ArrayXXd squares = (x.bottomRows(below).rowwise() - x.row(j)).array().square();
-    squares_.middleRows(first, below).leftCols(own) = squares.leftCols(own);
-    squares_.col(own).segment(first, below) = squares.rightCols(x.cols() - own).rowwise().sum();
+    squares_.middleRows(first, below) = (x.bottomRows(below).rowwise() - x.row(j)).array().square();
   }
   correlation_.resize(pairs);
   slope_.resize(pairs);

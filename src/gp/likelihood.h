@@ -9,15 +9,14 @@
 
 namespace ampere {
 
-// The parameters are logarithms, in this order: signal sd, one length-scale per dimension (the last
-// `one_scale` dimensions share one), noise sd; in the units of the `x` and `y` given here. Workspaces are
-// kept between calls: not for several threads.
+// The parameters are logarithms, in this order: signal sd, one length-scale per dimension, noise sd;
+// in the units of the `x` and `y` given here. Workspaces are kept between calls: not for several threads.
 class Likelihood {
  public:
-  // x is n x d with `one_scale` <= d, basis n x p (p may be 0), noise_weights n. Sizes and values are the
+  // x is n x d, basis n x p (p may be 0), noise_weights n. Sizes and values are the
   // caller's business.
   Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::MatrixXd basis,
-             Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel, Eigen::Index one_scale = 0);
+             Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel);
 
   // The number of parameters: length-scales + 2.
   Eigen::Index parameters() const { return squares_.cols() + 2; }

@@ -12,11 +12,11 @@
 namespace ampere {
 namespace {
 
-Likelihood make(const GpData& data, KernelType type, Eigen::Index one_scale = 0) {
+Likelihood make(const GpData& data, KernelType type) {
   const Eigen::VectorXd weights =
       data.noise_weights.size() > 0 ? data.noise_weights : Eigen::VectorXd::Ones(data.y.size());
   const Eigen::MatrixXd basis = data.basis.cols() > 0 ? data.basis : Eigen::MatrixXd(data.y.size(), 0);
-  return {data.x, data.y, basis, weights, make_kernel(type, 1.7), one_scale};
+  return {data.x, data.y, basis, weights, make_kernel(type, 1.7)};
 }
 
 void expect_gradient(Likelihood likelihood, const Eigen::VectorXd& at) {
@@ -51,17 +51,6 @@ TEST(Likelihood, GradientHoldsForRepeatedInputs) {
   for (KernelType type : {KernelType::kMatern12, KernelType::kMatern52}) {
     expect_gradient(make(data, type), Eigen::VectorXd::Constant(4, -1.0));
   }
-}
-
-TEST(Likelihood, TiedDimensionsShareOneLengthScale) {
-  const GpData data = data_with_basis(12, 4, 0.1, 27);
-  Eigen::VectorXd each(6);
-  each << 0.1, -0.3, -0.7, -0.7, -0.7, -1;
-  Eigen::VectorXd tied(4);
-  tied << 0.1, -0.3, -0.7, -1;
-  const KernelType type = KernelType::kMatern32;
-  EXPECT_NEAR(make(data, type, 3).evaluate(tied, nullptr), make(data, type).evaluate(each, nullptr), 1e-12);
-  expect_gradient(make(data, type, 3), tied);
 }
 
 TEST(Likelihood, OneAndTwoPoints) {

@@ -14,7 +14,7 @@ namespace {
 // halved until it is better than none.
 constexpr int kRounds = 20;
 constexpr int kHalvings = 8;
-constexpr double kSettled = 0.02;  // largest change of a logarithm
+constexpr double kSettled = 0.001;  // of the misfit, for each sum, that a round gains
 
 // The sum's logarithm; `terms` become shares of it.
 double log_sum(std::vector<SumTerm>& terms, const Eigen::VectorXd& values) {
@@ -62,7 +62,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     }
     return sum;
   };
-  double moved = INFINITY;
+  double gained = INFINITY;
   for (int round = 0;; ++round) {
     Eigen::VectorXd rest(n);
     for (Eigen::Index i = 0; i < n; ++i) {
@@ -83,7 +83,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
       throw Error(ErrorKind::kFailed, "the covariance of what was measured is not positive definite");
     solved_ = lower_solve(factor_, rest);
     factor_.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
-    if (moved < kSettled || round == kRounds) break;
+    if (gained < kSettled * static_cast<double>(n) || round == kRounds) break;
 
     Eigen::VectorXd towards = -behind;
     for (Eigen::Index i = 0; i < n; ++i) {
@@ -92,13 +92,14 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     }
     const Eigen::VectorXd step = mean + points_with_sums * solved_ - values_;
     const double before = misfit(values_, behind);
-    double length = 1;
-    for (int i = 0; i < kHalvings && !(misfit(values_ + length * step, behind + length * towards) < before);
-         ++i)
+    double length = 1, after = misfit(values_ + step, behind + towards);
+    for (int i = 0; i < kHalvings && !(after < before); ++i) {
       length /= 2;
+      after = misfit(values_ + length * step, behind + length * towards);
+    }
     values_ += length * step;
     behind += length * towards;
-    moved = length * step.cwiseAbs().maxCoeff();
+    gained = before - after;
   }
 }
 

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <thread>
 
 #include "base/error.h"
 #include "meter/nvml_devices.h"
 #include "meter/nvml_rig_for_test.h"
+#include "meter/sampled_window.h"
 
 namespace ampere {
 namespace {
@@ -73,6 +75,39 @@ TEST(NvmlMeter, SamplesCarryTheClockOfReadings) {
   EXPECT_LT(samples[1].at, meter->read().at);
   rig.driver().count = 2;
   EXPECT_THAT(make_nvml_meter("0,1")->samples(), IsEmpty());  // of several GPUs none tells the sum
+}
+
+// 300 W all the time: samples of it every 20 ms up to now, and a counter that ticks every 100 ms.
+void draw_until_now(FakeGpu& gpu) {
+  const auto now_us = static_cast<unsigned long long>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                                          std::chrono::system_clock::now().time_since_epoch())
+                                                          .count());
+  gpu.energy_mj = now_us / 100000 * 30000;
+  gpu.samples.clear();
+  for (int i = 119; i >= 0; --i)
+    gpu.samples.push_back({now_us - 20000ull * static_cast<unsigned>(i), 300000});
+}
+
+TEST(NvmlMeter, ItsSamplesTellEnergyWithoutTicks) {
+  NvmlRig rig;
+  draw_until_now(rig.driver().gpus[0]);
+  const auto meter = make_nvml_meter("");
+  ASSERT_TRUE(sample_spacing(*meter));
+  EXPECT_NEAR(sample_spacing(*meter)->value(), 0.02, 1e-6);
+  WindowOptions options;
+  options.min_ticks = 2;
+  options.min_windows = 1;
+  options.target_error = 0.05;
+  options.character = MeterCharacter{};
+  options.character->tick = Seconds(0.1);
+  const Work work = [&](std::int64_t count) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2 * count));
+    draw_until_now(rig.driver().gpus[0]);
+  };
+  const WindowSummary summary = measure_windows(*meter, work, options);
+  EXPECT_TRUE(summary.sampled);
+  EXPECT_TRUE(summary.stable);
+  EXPECT_NEAR((summary.windows.front().energy / summary.windows.front().time).value(), 300, 1e-6);
 }
 
 TEST(NvmlMeter, SaysWhyNot) {

@@ -13,6 +13,7 @@
 #include "meter/rapl_meter.h"
 #include "meter/rapl_perf_meter.h"
 #include "meter/replay_meter.h"
+#include "meter/sampled_window.h"
 #include "meter/sysfs.h"
 
 namespace ampere {
@@ -129,12 +130,13 @@ std::unique_ptr<Meter> open_named(std::string names) {
 
 MeterStatus status_of(const MeterKind& kind) {
   if (kind.argument == Argument::kRequired) {
-    return {kind.info, false, std::string("name it with its argument: --meter ") + kind.usage};
+    return {kind.info, false, std::string("name it with its argument: --meter ") + kind.usage, {}};
   }
   try {
-    return {kind.open("")->info(), true, ""};
+    const std::unique_ptr<Meter> meter = kind.open("");
+    return {meter->info(), true, "", sample_spacing(*meter)};
   } catch (const Error& error) {
-    return {kind.info, false, error.what()};
+    return {kind.info, false, error.what(), {}};
   }
 }
 

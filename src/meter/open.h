@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct MeterStatus {
   MeterInfo info;
   bool available = false;
   std::string why;
+  std::optional<Seconds> samples;  // how far apart those of power are that it keeps (sampled_window.h)
 };
 
 // All meters, the most trusted first. Opens each for a moment.

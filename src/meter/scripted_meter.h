@@ -27,15 +27,18 @@ class ScriptedMeter : public Meter {
   const MeterInfo& info() const override { return info_; }
   Reading read() override { return next_(); }
   std::optional<Watts> power() override { return power_ ? power_() : std::nullopt; }
+  std::vector<PowerSample> samples() override { return samples_ ? samples_() : std::vector<PowerSample>{}; }
   DeviceState state() override { return state_; }
 
   void set_power(std::function<std::optional<Watts>()> power) { power_ = std::move(power); }
+  void set_samples(std::function<std::vector<PowerSample>()> samples) { samples_ = std::move(samples); }
   void set_state(DeviceState state) { state_ = std::move(state); }
 
  private:
   MeterInfo info_;
   std::function<Reading()> next_;
   std::function<std::optional<Watts>()> power_;
+  std::function<std::vector<PowerSample>()> samples_;
   DeviceState state_;
 };
 

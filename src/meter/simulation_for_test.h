@@ -22,6 +22,10 @@ struct Simulation {
   Seconds read_cost{1e-6};  // the device idles meanwhile
   double iterations = 0;
   int reads = 0;
+  // How far apart the samples of power are that the device keeps, each the mean since the one before.
+  Seconds sample_every{0};
+  double record_says = 1;  // times what was really drawn
+  std::vector<PowerSample> record;
 
   // Lets `length` pass at a power, ticks included.
   void pass(Seconds length, Watts power) {
@@ -37,6 +41,13 @@ struct Simulation {
   // Ticks fall up to `jitter` early or late.
   Seconds edge(int number) const { return Seconds(100) + tick * number + jitter * std::sin(number * 7.0); }
   void advance(Seconds to, Watts power) {
+    while (sample_every.value() > 0 && last_sample_ + sample_every <= to) {
+      const Seconds at = last_sample_ + sample_every;
+      const Joules drawn = used + power * (at - time) - used_at_sample_;
+      record.push_back({at, drawn / sample_every * record_says});
+      last_sample_ = at;
+      used_at_sample_ += drawn;
+    }
     used += power * (to - time);
     time = to;
   }
@@ -55,12 +66,18 @@ struct Simulation {
     return reading;
   }
   ScriptedMeter meter() {
-    return ScriptedMeter([this] { return read(); });
+    ScriptedMeter meter([this] { return read(); });
+    meter.set_samples([this] { return record; });
+    return meter;
   }
   Clock clock() {
     return [this] { return time; };
   }
   Joules per_iteration() const { return busy * iteration; }
+
+ private:
+  Seconds last_sample_{100};
+  Joules used_at_sample_{1000};
 };
 
 }  // namespace ampere

@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "meter/characterise.h"
+#include "meter/sampled_window.h"
 #include "meter/ticks.h"
+#include "meter/warm_up.h"
 
 namespace ampere {
 namespace {
@@ -14,8 +16,6 @@ namespace {
 constexpr double kTickThatMatters = 0.01;  // of a window: shorter ticks are not worth aligning to
 constexpr double kReadsPerWindow = 150;
 constexpr double kMost = 1e15;  // iterations of a window
-constexpr Seconds kShortest{1e-9};
-constexpr double kEdgeKnown = 0.02;  // of a tick: counters are late or early by some
 constexpr Seconds kClockKnown{0.0005};
 
 void check(const WindowOptions& options) {
@@ -24,23 +24,6 @@ void check(const WindowOptions& options) {
                     options.target_error > 0;
   if (!sane)
     throw bad_input("windows: lengths, counts and the target error must be positive, and max >= min");
-}
-
-// Trains for at least `length` and returns how long one iteration took towards the end.
-Seconds warm_up(const Work& work, const Clock& clock, Seconds length) {
-  const Seconds start = clock();
-  std::int64_t iterations = 1;
-  while (true) {
-    const Seconds before = clock();
-    work(iterations);
-    const Seconds after = clock();
-    const Seconds each = (after - before) / static_cast<double>(iterations);
-    if (after - start >= length) return std::max(each, kShortest);
-    // Doubling finds the pace of short iterations without reading the clock each time; a tenth of the
-    // warm-up at most, so that it does not overshoot.
-    const double fitting = length / 10 / std::max(each, kShortest);
-    iterations = std::clamp<std::int64_t>(static_cast<std::int64_t>(fitting), 1, iterations * 2);
-  }
 }
 
 // Windows of work, one after the other; how they are cut depends on the counter.
@@ -74,11 +57,11 @@ class WindowSource {
 
   // Of a single window, which no other can tell: how well its two edges are known.
   double error_of(const Window& window) const {
-    return 2 * std::max(kEdgeKnown * tick_, kClockKnown) / window.time;
+    return 2 * std::max(kEdgeKnownInTicks * tick_, kClockKnown) / window.time;
   }
 
   Seconds tick() const { return tick_; }
-  void set_pace(Seconds pace) { pace_ = std::max(pace, kShortest); }
+  void set_pace(Seconds pace) { pace_ = std::max(pace, kShortestIteration); }
 
  private:
   MeterCharacter character_of() {
@@ -174,6 +157,9 @@ void describe_metering(WindowSummary& summary) {
 
 WindowSummary measure_windows(Meter& meter, const Work& work, const WindowOptions& options) {
   check(options);
+  if (samples_tell_more(meter, options)) {
+    if (auto sampled = measure_samples(meter, work, options)) return *sampled;
+  }
   const Clock& clock = options.clock;
   const Seconds start = clock();
   WindowSource source(meter, work, options, warm_up(work, clock, options.warm_up));

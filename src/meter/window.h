@@ -19,6 +19,7 @@ using Work = std::function<void(std::int64_t iterations)>;
 
 // Of a slow counter.
 inline constexpr int kTicksPerWindow = 10;
+inline constexpr double kEdgeKnownInTicks = 0.02;  // counters are late or early by some
 
 struct WindowOptions {
   Seconds warm_up{0.1};        // trained before the first window; its readings are thrown away
@@ -27,7 +28,8 @@ struct WindowOptions {
   int min_windows = 3;
   int max_windows = 50;
   // The least ticks of a slow counter that a window spans. Fewer than ten make a quick look: such a window
-  // is not stretched until reading the meter hardly counts either.
+  // is not stretched until reading the meter hardly counts either. Two or one: the power that the device
+  // itself keeps tells more in less time, where it keeps any (sampled_window.h).
   int min_ticks = kTicksPerWindow;
   Seconds budget{3.0};        // ends the windows, warm-up included; at least min_windows are run
   Seconds gap{0};             // worked between two windows, to spread them over a longer run
@@ -57,11 +59,12 @@ struct WindowSummary {
   double time_error = 0;
   int outliers = 0;                   // windows further than 5 scaled median deviations from the median
   bool stable = false;                // the target error was met within the budget
+  bool sampled = false;               // by the power that the device keeps, not by its counter
   std::string ended;                  // why no more windows were run: "settled", "budget", "max windows"
   Seconds tick;                       // of the counter, 0 when it has none
   double overhead = 0;                // share of the windows' time that went into reading the meter
   std::optional<double> discrepancy;  // median over the windows
-  DeviceState before;                 // after warm-up
+  DeviceState before;                 // after warm-up; before it where samples tell
   DeviceState after;
   std::vector<Window> windows;
 };

@@ -41,13 +41,14 @@ void DeviceProfile::add_point(const StoredSurface& surface, Channels channels, c
   ++added_;
 }
 
-std::vector<std::string> DeviceProfile::alike() const {
+const std::vector<std::string>& DeviceProfile::alike() const {
+  if (alike_) return *alike_;
   std::set<std::string> found;
   for (const SurfaceCount& s : store_.surfaces(device_)) {
     if (s.recipe != recipe_ && shares_calls(s.recipe, recipe_, call_style().accelerator))
       found.insert(s.recipe);
   }
-  return {found.begin(), found.end()};
+  return alike_.emplace(found.begin(), found.end());
 }
 
 const std::vector<StoredPoint>& DeviceProfile::empties() const {
@@ -78,10 +79,47 @@ double DeviceProfile::empty(Quantity quantity) const {
   for (const StoredPoint& p : empties()) {
     if (auto v = value_of(p.measurement, quantity)) values.push_back(*v);
   }
-  return values.empty() ? 0 : median(std::move(values));
+  if (!values.empty()) return median(std::move(values));
+  return quantity == Quantity::kHost && is_sheet() ? sheet()->step_host_s() : 0;
 }
 
+namespace {
+
+// The fact that makes a device one that is nothing but its sheet.
+constexpr const char* kSheetFact = "sheet";
+constexpr const char* kSheetMeter = "data sheet";
+
+std::string name_of(const Store& store, const std::string& device) {
+  for (const StoredDevice& d : store.devices()) {
+    if (d.id == device && d.problem.empty()) return d.fingerprint.value("name", "");
+  }
+  return "";
+}
+
+}  // namespace
+
+Store store_of_sheet(const DataSheet& sheet) {
+  Store store(":memory:");
+  const std::string id = store.add_device(
+      {{"name", sheet.name}, {"type", sheet.accelerator ? "cuda" : "cpu"}, {"meter", kSheetMeter}});
+  store.put_fact(id, "", kSheetFact, to_json(sheet));
+  return store;
+}
+
+const std::optional<DataSheet>& DeviceProfile::sheet() const {
+  if (!sheet_) {
+    const auto stated = store_.fact(device_, "", kSheetFact);
+    is_sheet_ = stated.has_value();
+    sheet_ = stated ? data_sheet_from(*stated, store_.path() + ": the data sheet of " + device_)
+                    : data_sheet_of_device(name_of(store_, device_));
+  }
+  return *sheet_;
+}
+
+bool DeviceProfile::is_sheet() const { return sheet() && is_sheet_; }
+
 bool DeviceProfile::two_clocks() const {
+  if (is_sheet()) return sheet()->accelerator;
   const auto& seen = empties();
   return std::any_of(seen.begin(), seen.end(), [](const StoredPoint& p) { return p.measurement.host_s; });
 }
@@ -94,7 +132,7 @@ std::optional<double> DeviceProfile::idle_power_w() const {
       if (fact) break;
     }
   }
-  if (!fact) return std::nullopt;
+  if (!fact) return is_sheet() ? std::optional<double>(sheet()->idle_w) : std::nullopt;
   return JsonReader(*fact, "idle").number("power_w");
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/data_sheet.h"
 #include "store/store.h"
 #include "work/layer_calls.h"
 
@@ -32,7 +33,8 @@ class DeviceProfile {
                  const Measurement& measurement);
 
   // An iteration that trains nothing; 0 when it was never measured. Where it was not measured under this
-  // recipe, that of another optimizer stands for it.
+  // recipe, that of another optimizer stands for it; of a device that is a sheet, what is believed of its
+  // host.
   double empty(Quantity quantity) const;
   // True when a host issues the work to an accelerator.
   bool two_clocks() const;
@@ -40,7 +42,13 @@ class DeviceProfile {
   // How the device's framework makes its calls.
   const CallStyle& call_style() const;
 
-  // As with empty(), that of another optimizer will do.
+  // What its vendor publishes of the device, where that is known. Throws Error{kBadInput} where the store has
+  // one that cannot be true.
+  const std::optional<DataSheet>& sheet() const;
+  // True of a device that is nothing but its sheet: nobody can measure there.
+  bool is_sheet() const;
+
+  // As with empty(), that of another optimizer will do; of a device that is a sheet, as that says.
   std::optional<double> idle_power_w() const;
   void set_idle_power_w(double watts, bool is_modelled);
 
@@ -54,17 +62,23 @@ class DeviceProfile {
   friend class LayerModels;
   const std::vector<StoredPoint>& empties() const;
   // Other recipes in the store that share their calls with this one.
-  std::vector<std::string> alike() const;
+  const std::vector<std::string>& alike() const;
 
   Store& store_;
   std::string device_;
   std::string recipe_;
   mutable std::map<std::string, std::vector<StoredPoint>> points_;
+  mutable std::optional<std::vector<std::string>> alike_;
   mutable std::optional<std::vector<StoredPoint>> others_empties_;
   mutable std::optional<CallStyle> style_;
+  mutable std::optional<std::optional<DataSheet>> sheet_;  // once it was asked for
+  mutable bool is_sheet_ = false;
   std::size_t added_ = 0;                 // points, since the profile was opened
   std::unique_ptr<FittedModels> fitted_;  // by what they were fitted to, so that networks can share them
 };
+
+// A store that knows nothing but this sheet, as a device of its own; kept in memory.
+Store store_of_sheet(const DataSheet& sheet);
 
 // The quantity of a measurement; absent where it was not measured.
 std::optional<double> value_of(const Measurement& measurement, Quantity quantity);

@@ -21,9 +21,7 @@ struct Fitted {
 
 struct FittedModels {
   std::map<std::tuple<std::string, Quantity, Probes>, Fitted<SurfaceModel>> surfaces;
-  // By surface and the names of all kinds that it shares with; empty: alone.
-  std::map<std::tuple<std::string, std::string, Probes>, Fitted<PowerModel>> powers;
-  std::map<std::string, Fitted<PowerModel::Others>> pools;  // by the names of all kinds
+  std::map<std::tuple<std::string, Probes>, Fitted<LayerPower>> powers;  // by the names of all kinds
   Fitted<WorkModel> works;      // of all points that tell what calls cost; absent where there are none
   bool works_modelled = false;  // any of their energies comes from a model
   // What the works told last, since energy and time are asked for one after the other.

@@ -66,12 +66,12 @@ const SurfacePlan& LayerModels::plan(const std::string& key) const {
   return it->second;
 }
 
-// Names of the surfaces whose probes count, times before energies. The published method knows none.
+// Names of the surfaces whose probes count, the latest last. The published method knows none.
 std::vector<std::string> LayerModels::probes_of(const SurfacePlan& p) const {
   std::vector<std::string> names;
   if (p.as_published || probes_ == Probes::kNone) return names;
-  names.push_back(probe_of(p.surface, Purpose::kProbeTimes).name);
-  if (probes_ == Probes::kEnergies) names.push_back(probe_of(p.surface, Purpose::kProbeEnergies).name);
+  for (const Purpose purpose : {Purpose::kTimedProbe, Purpose::kProbe})
+    names.push_back(probe_of(p.surface, purpose).name);
   return names;
 }
 
@@ -103,9 +103,13 @@ const WorkModel* LayerModels::works() const {
   fitted = {behind, nullptr};
   profile_.fitted_->told_places.clear();
   try {
-    if (all.energies)
+    const bool tells = all.energies || profile_.is_sheet();
+    if (tells && profile_.sheet()) {
+      fitted.model = std::make_shared<const WorkModel>(std::move(all.seen), *profile_.sheet(), all.relation);
+    } else if (tells) {
       fitted.model =
           std::make_shared<const WorkModel>(std::move(all.seen), profile_.two_clocks(), all.relation);
+    }
   } catch (const Error&) {  // nothing among it that tells anything
   }
   profile_.fitted_->works_modelled = all.modelled;
@@ -196,15 +200,6 @@ std::vector<Observation> LayerModels::observations(const std::string& key, Quant
   return observations_among(key, plan(key), quantity);
 }
 
-std::vector<PowerObservation> LayerModels::powers_among(const std::string& stored) const {
-  std::vector<PowerObservation> out;
-  for (const StoredPoint& p : profile_.points(stored)) {
-    const Measurement& m = p.measurement;
-    if (m.energy_j) out.push_back({p.channels, *m.energy_j, m.time_s, m.energy_error, m.kernels});
-  }
-  return out;
-}
-
 const SurfaceModel& LayerModels::model(const std::string& key, Quantity quantity) const {
   const SurfacePlan& p = plan(key);
   Fitted<SurfaceModel>& fitted = profile_.fitted_->surfaces[{key, quantity, probes_}];
@@ -227,64 +222,32 @@ const SurfaceModel& LayerModels::model(const std::string& key, Quantity quantity
   return *fitted.model;
 }
 
-// What a pool is told apart by: its kinds, and the idle power that theirs is counted from.
-std::string LayerModels::pool_name() const {
-  return names_ + "idle " + std::to_string(profile_.idle_power_w().value_or(0));
-}
-
-PowerModel::Others LayerModels::others() const {
+// Energies of all kinds together: a kind has few, and others have met the kernels that it has not.
+const LayerPower& LayerModels::power() const {
   std::size_t behind = 0;
-  for (const auto& [key, p] : plans_) behind += profile_.points(key).size();
-  Fitted<PowerModel::Others>& fitted = profile_.fitted_->pools[pool_name()];
+  for (const auto& [key, p] : plans_) behind += points_behind(p);
+  Fitted<LayerPower>& fitted = profile_.fitted_->powers[{names_, probes_}];
   if (fitted.model && fitted.points == behind) return *fitted.model;
-  std::map<std::string, PowerOfKind> kinds;
+  std::vector<MeteredLayer> seen;
   for (const auto& [key, p] : plans_) {
-    PowerOfKind kind{cost_of(p), powers_among(key)};
-    if (!p.as_published && !kind.observations.empty()) kinds.emplace(key, std::move(kind));
+    const std::size_t before = seen.size();
+    const auto add = [&, plan = &p, cost = cost_of(p)](const std::string& stored) {
+      for (const StoredPoint& point : profile_.points(stored)) {
+        const Measurement& m = point.measurement;
+        if (m.energy_j)
+          seen.push_back({as_one_call(*plan, cost, point.channels), m.time_s, *m.energy_j, m.energy_error});
+      }
+    };
+    add(key);
+    if (seen.size() > before) continue;
+    for (const std::string& stored : probes_of(p)) add(stored);
   }
-  const Stopwatch watch(profile_.fitted_->seconds);
-  const double idle_w = profile_.idle_power_w().value_or(0);
-  auto made = std::make_shared<PowerModel::Others>();
-  made->by_rates = SharedPower::fit(kinds, idle_w);
-  made->by_kernels = SharedPower::fit(kinds, idle_w, PowerInputs::kKernels);
-  fitted = {behind, std::move(made)};
-  return *fitted.model;
-}
-
-const PowerModel& LayerModels::power(const SurfacePlan& p, bool with_others) const {
-  std::size_t behind = points_behind(p);
-  if (with_others) {
-    for (const auto& [key, other] : plans_) behind += profile_.points(key).size();
-  }
-  Fitted<PowerModel>& fitted = profile_.fitted_->powers[{p.key, with_others ? pool_name() : "", probes_}];
-  if (fitted.model && fitted.points == behind) return *fitted.model;
-  std::vector<PowerObservation> probed;
-  if (probes_ == Probes::kEnergies) probed = powers_among(probe_of(p.surface, Purpose::kProbeEnergies).name);
-  std::vector<PowerObservation> seen = powers_among(p.key);
-  if (seen.empty()) seen = probed;
   if (seen.empty())
-    throw Error(ErrorKind::kNotProfiled, "no energy was measured for " + p.key + "; run ampere profile");
-  PowerModel::Others all;
-  if (with_others) all = others();
-  all.kind = p.key;
-  for (auto* shared : {&all.by_rates, &all.by_kernels}) {
-    if (*shared && !(*shared)->knows(p.key)) shared->reset();
-  }
+    throw Error(ErrorKind::kNotProfiled, "no energy was measured for any of the layers; run ampere profile");
   const Stopwatch watch(profile_.fitted_->seconds);
-  auto made = std::make_shared<PowerModel>(seen, cost_of(p), all);
-  // As with times, what was measured of a place by itself counts last.
-  const auto tell_kernels = [&](const std::string& stored) {
-    for (const StoredPoint& point : profile_.points(stored))
-      made->know(point.channels, point.measurement.kernels);
-  };
-  tell_kernels(p.key);
-  if (probes_ != Probes::kNone) tell_kernels(probe_of(p.surface, Purpose::kProbeTimes).name);
-  for (const PowerObservation& o : probed) made->know(o);
-  fitted = {behind, std::move(made)};
+  fitted = {behind, std::make_shared<const LayerPower>(std::move(seen))};
   return *fitted.model;
 }
-
-const PowerModel& LayerModels::own_power(const std::string& key) const { return power(plan(key), false); }
 
 bool LayerModels::all_have_energy(const SurfacePlan& p) const {
   const auto complete = [&](const std::string& stored) {
@@ -293,13 +256,34 @@ bool LayerModels::all_have_energy(const SurfacePlan& p) const {
                        [](const StoredPoint& point) { return point.measurement.energy_j; });
   };
   return complete(p.key) &&
-         (probes_ == Probes::kNone || complete(probe_of(p.surface, Purpose::kProbeTimes).name));
+         (probes_ == Probes::kNone || complete(probe_of(p.surface, Purpose::kTimedProbe).name));
 }
 
 SurfacePrediction LayerModels::energies(const std::string& key, const std::vector<Channels>& places) const {
   const SurfacePlan& p = plan(key);
   if (all_have_energy(p)) return model(key, Quantity::kEnergy).at(places);
-  return power(p, true).energy(places, model(key, Quantity::kTime).at(places));
+  std::vector<OpWork> layers;
+  layers.reserve(places.size());
+  for (const Channels& place : places) layers.push_back(as_one_call(p, cost_of(p), place));
+  SurfacePrediction told = power().energy(layers, model(key, Quantity::kTime).at(places));
+  // As with times, what was measured of a place by itself counts, the latest last.
+  std::vector<std::string> stored = probes_of(p);
+  stored.insert(stored.begin(), key);
+  for (const std::string& from : stored) {
+    for (const StoredPoint& point : profile_.points(from)) {
+      const auto at = std::find(places.begin(), places.end(), point.channels);
+      if (at == places.end() || !point.measurement.energy_j) continue;
+      const auto row = static_cast<Eigen::Index>(at - places.begin());
+      const double deviation_j =
+          *point.measurement.energy_j * std::max(point.measurement.energy_error, kEnergyRepeatability);
+      if (deviation_j * deviation_j > told.covariance(row, row)) continue;
+      told.mean(row) = *point.measurement.energy_j;
+      told.covariance.row(row).setZero();
+      told.covariance.col(row).setZero();
+      told.covariance(row, row) = deviation_j * deviation_j;
+    }
+  }
+  return told;
 }
 
 HostTime LayerModels::host(const std::string& key) const {
@@ -330,10 +314,11 @@ HostTime LayerModels::host(const std::string& key) const {
 }
 
 bool LayerModels::modelled() const {
+  if (profile_.is_sheet()) return true;  // no counter has told anything
   for (const auto& [key, p] : plans_) {
     if (told_by_works(p.surface) && !has(key) && works() && profile_.fitted_->works_modelled) return true;
-    for (const std::string& stored : {key, probe_of(p.surface, Purpose::kProbeTimes).name,
-                                      probe_of(p.surface, Purpose::kProbeEnergies).name}) {
+    for (const std::string& stored :
+         {key, probe_of(p.surface, Purpose::kTimedProbe).name, probe_of(p.surface).name}) {
       for (const StoredPoint& point : profile_.points(stored)) {
         if (point.measurement.modelled) return true;
       }

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "model/device_profile.h"
-#include "model/power_model.h"
+#include "model/layer_power.h"
 #include "model/surface_model.h"
 #include "model/surface_plan.h"
 #include "model/work_model.h"
 
 namespace ampere {
 
-// Layers measured one by one while estimating (profile/probe.h), beside the surfaces: which of them count.
-enum class Probes { kNone, kTimes, kEnergies };
+// Layers measured one by one while estimating (profile/probe.h), beside the surfaces: whether they count.
+enum class Probes { kNone, kAll };
 
 // Time the host takes to issue a layer. It depends on the kind, hardly on the channels.
 struct HostTime {
@@ -34,7 +34,7 @@ class LayerModels {
   // `plans`: all surfaces that a method needs for the network. The profile must outlive the models; points
   // that are added to it meanwhile count from then on.
   LayerModels(const DeviceProfile& profile, const std::vector<SurfacePlan>& plans,
-              Probes probes = Probes::kEnergies);
+              Probes probes = Probes::kAll);
 
   const DeviceProfile& profile() const { return profile_; }
   Probes probes() const { return probes_; }
@@ -60,9 +60,6 @@ class LayerModels {
   std::vector<Observation> observations(const std::string& key, Quantity quantity) const;
   // Fitted on first use. Throws Error{kNotProfiled} without points.
   const SurfaceModel& model(const std::string& key, Quantity quantity) const;
-  // Where time was measured at more places than energy: told from the surface's own points alone, which is
-  // quick enough for after every point.
-  const PowerModel& own_power(const std::string& key) const;
   // Energies at distinct places: told by the energies measured or, where times were measured without, as time
   // times power, which all kinds of the network tell together.
   SurfacePrediction energies(const std::string& key, const std::vector<Channels>& places) const;
@@ -76,11 +73,8 @@ class LayerModels {
   bool all_have_energy(const SurfacePlan& plan) const;
   std::vector<Observation> observations_among(const std::string& stored, const SurfacePlan& plan,
                                               Quantity quantity) const;
-  std::vector<PowerObservation> powers_among(const std::string& stored) const;
-  const PowerModel& power(const SurfacePlan& plan, bool with_others) const;
+  const LayerPower& power() const;
   const WorkModel* works() const;
-  std::string pool_name() const;
-  PowerModel::Others others() const;
 
   const DeviceProfile& profile_;
   std::map<std::string, SurfacePlan> plans_;

@@ -36,7 +36,8 @@ double loop_host_s(const DeviceProfile& profile, const LayerKind& kind) {
       if (p.measurement.host_s) per_step.push_back(*p.measurement.host_s / steps_of(*s.surface.kind));
     }
   }
-  return per_step.empty() ? 0 : median(per_step) * steps_of(kind);
+  if (per_step.empty()) return profile.is_sheet() ? profile.sheet()->step_host_s() * steps_of(kind) : 0;
+  return median(per_step) * steps_of(kind);
 }
 
 }  // namespace ampere

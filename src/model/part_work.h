@@ -17,7 +17,8 @@ std::optional<std::vector<CountedWork>> work_of_part(const LayerKind& kind, cons
 
 // The part that stands for the training loop: nothing runs on the device.
 bool is_loop_part(const LayerKind& kind);
-// What the host takes for such a loop, by others that were measured; 0 where none was.
+// What the host takes for such a loop, by others that were measured; 0 where none was, unless the device is
+// but its data sheet, of which it is believed.
 double loop_host_s(const DeviceProfile& profile, const LayerKind& kind);
 
 }  // namespace ampere

@@ -71,7 +71,8 @@ std::optional<Relative> relative_of(const Store& store, const std::string& devic
 }
 
 TakenOver take_over(Store& store, const std::string& device, const Store& other, const std::string& id) {
-  const bool within = other.path() == store.path();
+  // Stores that are kept in memory are all of one name.
+  const bool within = &other == &store || (other.path() == store.path() && store.path() != ":memory:");
   const StoredDevice source = device_with(other, id, within ? device : "");
   const Json here = fingerprint_in(store, device);
   if (!same(here, source.fingerprint, "name") || !same(here, source.fingerprint, "type"))

@@ -50,7 +50,7 @@ TEST(Relative, OtherSoftwareIsToldApartAndOtherHardwareIsRefused) {
   EXPECT_THROW(take_over(here, device, Store(":memory:"), ""), Error);
 }
 
-// A card that draws a tenth more than the one that taught: one measurement of each family tells it.
+// A card that draws a tenth more than the one that taught: three measurements tell it.
 TEST(Relative, AHandfulOfMeasurementsTellsHowCardsDiffer) {
   const auto call = [](double rows) {
     OpWork work;
@@ -66,7 +66,7 @@ TEST(Relative, AHandfulOfMeasurementsTellsHowCardsDiffer) {
     MeasuredWork m{std::to_string(i), call(rows), seconds,      0.005,
                    300 * seconds,     0.01,       std::nullopt, Where::kElsewhere};
     seen.push_back(m);
-    if (i != 6) continue;
+    if (i != 6 && i != 9 && i != 11) continue;
     m.where = Where::kHere;
     m.energy_j = 330 * seconds;
     seen.push_back(m);

@@ -34,9 +34,7 @@ double log_seconds(const Roof& roof, const TimedWork& seen) {
   return std::log(sum);
 }
 
-// Devices of a sort differ by tens from what is believed of them, and calls from their roof by a factor.
-constexpr double kBelief = 2;
-constexpr double kSpread = 0.7;
+constexpr double kSpread = 0.7;  // calls differ from their roof by a factor
 constexpr int kRounds = 20;
 constexpr double kStep = 1e-3;
 constexpr double kLongest = 1;
@@ -54,13 +52,13 @@ Roof believed_roof(bool accelerator) {
 }
 
 // Gauss-Newton; there are five numbers, so derivatives are taken by trying.
-Roof fitted_roof(const Roof& believed, const std::vector<TimedWork>& seen) {
+Roof fitted_roof(const Roof& believed, const std::vector<TimedWork>& seen, double belief) {
   const Parameters prior = logs_of(believed);
   Parameters p = prior;
   for (int round = 0; round < kRounds; ++round) {
     Eigen::Matrix<double, kParameters, kParameters> a =
-        Eigen::Matrix<double, kParameters, kParameters>::Identity() / (kBelief * kBelief);
-    Parameters b = (prior - p) / (kBelief * kBelief);
+        Eigen::Matrix<double, kParameters, kParameters>::Identity() / (belief * belief);
+    Parameters b = (prior - p) / (belief * belief);
     const Roof here = roof_of(p);
     std::array<Roof, kParameters> moved;
     for (int k = 0; k < kParameters; ++k) {

@@ -24,7 +24,11 @@ struct TimedWork {
   std::vector<CountedWork> works;
   double time_s = 0;
 };
+// How far devices of a sort are from what is believed of them, and from their data sheets: standard
+// deviations of logarithms.
+inline constexpr double kAnyDevice = 2;
+inline constexpr double kOfSheet = 0.5;
 // The roof that tells these times best, near what is believed; the process tells what it misses.
-Roof fitted_roof(const Roof& believed, const std::vector<TimedWork>& seen);
+Roof fitted_roof(const Roof& believed, const std::vector<TimedWork>& seen, double belief = kAnyDevice);
 
 }  // namespace ampere

@@ -22,9 +22,6 @@ constexpr double kRoughness = 0.01;
 // channels; extrapolation_test.cc holds it against recorded points.
 constexpr double kPerFactorOutside = 0.45;
 
-// By how much a mean with one coefficient more must raise the log likelihood.
-constexpr double kWorthACoefficient = 1;
-
 // Points that scattered more count less.
 void weigh_noise(const std::vector<Observation>& observations, GpData& data) {
   data.noise_weights.resize(data.y.size());
@@ -81,23 +78,13 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
            {observations_[0].channels.out, observations_[0].channels.out, 1}};
   for (const Observation& o : observations_)
     seen_ = united(seen_, {{o.channels.in, o.channels.in, 1}, {o.channels.out, o.channels.out, 1}});
-  mean_ = fit_mean(false);
-  gp_ = fit_process(mean_);
-  if (options_.physical_mean && options_.block > 1) {
-    const Mean in_blocks = fit_mean(true);
-    if (in_blocks.per_block_flop > 0) {
-      std::shared_ptr<Gp> gp = fit_process(in_blocks);
-      if (gp->log_marginal_likelihood() > gp_->log_marginal_likelihood() + kWorthACoefficient) {
-        mean_ = in_blocks;
-        gp_ = std::move(gp);
-      }
-    }
-  }
+  mean_ = fit_mean();
+  gp_ = fit_process();
   caution_ = caution(*gp_);
   for (const Observation& o : observations_) know(o);
 }
 
-std::shared_ptr<Gp> SurfaceModel::fit_process(const Mean& mean) const {
+std::shared_ptr<Gp> SurfaceModel::fit_process() const {
   const auto n = static_cast<Eigen::Index>(observations_.size());
   GpData data;
   data.x.resize(n, dimensions());
@@ -107,7 +94,7 @@ std::shared_ptr<Gp> SurfaceModel::fit_process(const Mean& mean) const {
     double x[2];
     locate(o.channels, x);
     for (int d = 0; d < dimensions(); ++d) data.x(i, d) = x[d];
-    const double expected = physical(mean, o.channels);
+    const double expected = physical(o.channels);
     data.y(i) = options_.logarithmic ? std::log(o.value / expected) : o.value - expected;
   }
   GpOptions gp = options_.gp;
@@ -120,39 +107,27 @@ std::shared_ptr<Gp> SurfaceModel::fit_process(const Mean& mean) const {
 
 void SurfaceModel::know(const Observation& observation) { known_[observation.channels] = observation; }
 
-SurfaceModel::Mean SurfaceModel::fit_mean(bool blocks) const {
+SurfaceModel::Mean SurfaceModel::fit_mean() const {
   if (!options_.physical_mean) return {};
   const auto n = static_cast<Eigen::Index>(observations_.size());
-  Eigen::MatrixXd terms(n, blocks ? 4 : 3);
+  Eigen::MatrixXd terms(n, 3);
   for (Eigen::Index i = 0; i < n; ++i) {
     const Observation& o = observations_[static_cast<std::size_t>(i)];
     // Divided by the value: relative errors count, as everywhere.
     terms(i, 0) = 1 / o.value;
     terms(i, 1) = cost_.flops(o.channels) / o.value;
     terms(i, 2) = cost_.bytes(o.channels) / o.value;
-    if (blocks) terms(i, 3) = cost_.flops(whole_blocks(o.channels)) / o.value;
   }
   const Eigen::VectorXd scale = terms.colwise().norm().cwiseMax(1e-300).transpose();
   const Eigen::VectorXd k =
       nonnegative_least_squares(terms * scale.cwiseInverse().asDiagonal(), Eigen::VectorXd::Ones(n))
           .cwiseQuotient(scale);
-  return {k(0), k(1), k(2), blocks ? k(3) : 0};
+  return {k(0), k(1), k(2)};
 }
 
-Channels SurfaceModel::whole_blocks(Channels c) const {
-  const auto up = [this](std::int64_t v) {
-    return (v + options_.block - 1) / options_.block * options_.block;
-  };
-  if (surface_ != Surface::kOut && surface_ != Surface::kPoint) c.in = up(c.in);
-  if (surface_ != Surface::kIn && surface_ != Surface::kPoint) c.out = up(c.out);
-  return c;
-}
-
-double SurfaceModel::physical(const Mean& mean, Channels c) const {
+double SurfaceModel::physical(Channels c) const {
   if (!options_.physical_mean) return options_.logarithmic ? 1 : 0;
-  double value = mean.fixed + mean.per_flop * cost_.flops(c) + mean.per_byte * cost_.bytes(c);
-  if (mean.per_block_flop > 0) value += mean.per_block_flop * cost_.flops(whole_blocks(c));
-  return value;
+  return mean_.fixed + mean_.per_flop * cost_.flops(c) + mean_.per_byte * cost_.bytes(c);
 }
 
 void SurfaceModel::locate(Channels c, double* x) const {

@@ -29,9 +29,6 @@ struct SurfaceOptions {
   // Mean a + b * FLOPs + c * bytes with a, b, c not negative; the process learns what it misses.
   // Without it the mean is constant.
   bool physical_mean = true;
-  // Kernels work in blocks of channels, so that 17 may cost what 32 do. Where the likelihood of a surface's
-  // points gains by it, the mean also counts the FLOPs of channels rounded up to whole blocks. 1: never.
-  std::int64_t block = 16;
   GpOptions gp;
 };
 SurfaceOptions default_surface_options();
@@ -73,14 +70,11 @@ class SurfaceModel {
   int dimensions() const { return surface_ == Surface::kInOut ? 2 : 1; }
   // What the process is added to, or multiplied by.
   struct Mean {
-    double fixed = 1, per_flop = 0, per_byte = 0, per_block_flop = 0;
+    double fixed = 1, per_flop = 0, per_byte = 0;
   };
-  Mean fit_mean(bool blocks) const;
-  std::shared_ptr<Gp> fit_process(const Mean& mean) const;
-  double physical(const Mean& mean, Channels c) const;
-  double physical(Channels c) const { return physical(mean_, c); }
-  // Channels that vary, rounded up.
-  Channels whole_blocks(Channels c) const;
+  Mean fit_mean() const;
+  std::shared_ptr<Gp> fit_process() const;
+  double physical(Channels c) const;
   // How far the place lies outside of the observations, in factors of e over both numbers; 0 inside.
   double distance_outside(Channels c) const;
   // The process's input; at most two numbers.

@@ -52,9 +52,11 @@ double covariance(const WorkPoint& a, const WorkPoint& b) {
 constexpr double kPowerAll = 0.45;
 constexpr double kPowerRates = 0.2;
 constexpr double kPowerRate = 0.5;  // length, of rates
-constexpr double kPowerTime = 3.8;  // and of powers of two of the time
+constexpr double kPowerTime = 1.5;  // and of powers of two of the time
 constexpr double kPowerFamily = 0.35;
-constexpr double kPowerOwn = 0.08;
+constexpr double kPowerRough = 0.2;      // kernels differ from one size to the next, and so do their powers
+constexpr double kPowerRoughLength = 3;  // in powers of two of its sizes
+constexpr double kPowerOwn = 0.03;
 constexpr double kShareAll = 0.15, kShareFamily = 0.6, kShareName = 0.25;
 
 double covariance(const RatePoint& a, const RatePoint& b) {
@@ -66,8 +68,13 @@ double covariance(const RatePoint& a, const RatePoint& b) {
   const bool same_name = a.name == b.name;
   const double alike = kShareAll + (a.family == b.family ? kShareFamily : 0) + (same_name ? kShareName : 0);
   double k = square(kPowerAll) + square(kPowerRates) * matern52(distance) +
-             square(kPowerFamily) * alike * matern52(distance / 4);
-  if (same_name && distance == 0) k += square(kPowerOwn);
+             square(kPowerFamily) * alike * matern52(distance);
+  if (a.family == b.family) {
+    for (std::size_t i = 0; i < a.sizes.size(); ++i)
+      distance += square((a.sizes[i] - b.sizes[i]) / kPowerRoughLength);
+    k += square(kPowerRough) * std::exp(-std::sqrt(distance));
+    if (same_name && distance == 0) k += square(kPowerOwn);
+  }
   return k;
 }
 
@@ -84,7 +91,9 @@ double covariance_of_place(const Point& a, const Point& b, const Kinship& kinshi
 bool same_call(const WorkPoint& a, const WorkPoint& b) {
   return a.name == b.name && a.arithmetic == b.arithmetic && a.coordinates == b.coordinates;
 }
-bool same_call(const RatePoint& a, const RatePoint& b) { return a.name == b.name && a.rates == b.rates; }
+bool same_call(const RatePoint& a, const RatePoint& b) {
+  return a.name == b.name && a.rates == b.rates && a.sizes == b.sizes;
+}
 
 template <class Point>
 Eigen::MatrixXd covariances(const std::vector<Point>& a, const std::vector<Point>& b,
@@ -141,7 +150,9 @@ Eigen::MatrixXd time_covariance(const std::vector<WorkPoint>& a, const std::vect
 double time_mean(const WorkPoint& point) { return point.log_roof_s + kAboveRoof; }
 
 RatePoint rate_point_of(const OpWork& work, const Roof& roof, double time_s, WorkNames& names) {
-  RatePoint point{work.family, names.number(work), {}, Where::kHere};
+  RatePoint point{work.family, names.number(work), {}, {}, Where::kHere};
+  const double sizes[] = {work.rows, work.columns, work.depth};
+  for (std::size_t i = 0; i < point.sizes.size(); ++i) point.sizes[i] = std::log2(std::max(sizes[i], 1.0));
   const auto unit = static_cast<std::size_t>(work.arithmetic);
   if (multiplies(work.family))
     point.rates[unit] = std::sqrt(std::min(work.flops / time_s / roof.flops_per_s[unit], kMostRate));

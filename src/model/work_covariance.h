@@ -58,6 +58,7 @@ struct RatePoint {
   OpFamily family;
   int name = 0;
   std::array<double, kArithmetics + 2> rates;
+  std::array<double, 3> sizes;  // rows, columns and depth, as powers of two
   Where where = Where::kHere;
 };
 RatePoint rate_point_of(const OpWork& work, const Roof& roof, double time_s, WorkNames& names);

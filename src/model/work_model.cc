@@ -5,22 +5,27 @@
 
 #include "base/error.h"
 #include "base/statistics.h"
+#include "model/sheet_belief.h"
+#include "model/sheet_power.h"
 
 namespace ampere {
 namespace {
 
 // What a part's calls do not tell of it, relative: how they overlap, and what each finds in the cache.
 constexpr double kOwnTime = 0.03;
-constexpr double kOwnPower = 0.04;
+constexpr double kOwnPower = 0.02;
 constexpr double kLeastWorkError = 0.005;
 // The process's own uncertainty is of single calls that it believes to err by themselves; on networks whose
 // kinds were left out it was found too small by this factor, and never below this share (docs/one_model.md).
 constexpr double kCaution = 1.3;
 constexpr double kLeastUnsure = 0.05;
+// What a host takes to issue a call, before any was seen to: the middle of recorded parts (H200, Python).
+constexpr double kHostPerCall = 40e-6;
 
+// What a host issues: changes from one call to another are the device's alone.
 double calls_in(const std::vector<CountedWork>& works) {
   double count = 0;
-  for (const CountedWork& w : works) count += w.count;
+  for (const CountedWork& w : works) count += w.work.family == OpFamily::kChange ? 0 : w.count;
   return count;
 }
 
@@ -83,13 +88,23 @@ struct WorkModel::Points {
 };
 
 WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, const Relation& relation)
-    : roof_(believed_roof(accelerator)), relation_(relation) {
+    : WorkModel(std::move(all), accelerator, std::nullopt, relation) {}
+
+WorkModel::WorkModel(std::vector<MeasuredWork> all, const DataSheet& sheet, const Relation& relation)
+    : WorkModel(std::move(all), sheet.accelerator, sheet, relation) {}
+
+WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, std::optional<DataSheet> sheet,
+                     const Relation& relation)
+    : sheet_(std::move(sheet)),
+      roof_(sheet_ ? sheet_->roof() : believed_roof(accelerator)),
+      relation_(relation) {
   const std::vector<MeasuredWork> seen = by_place(std::move(all));
-  if (seen.empty()) throw Error(ErrorKind::kNotProfiled, "nothing was measured on this device yet");
+  if (seen.empty() && !sheet_)
+    throw Error(ErrorKind::kNotProfiled, "nothing was measured on this device yet");
   std::vector<TimedWork> timed;
   timed.reserve(seen.size());
   for (const MeasuredWork& m : seen) timed.push_back({m.works, m.time_s});
-  roof_ = fitted_roof(roof_, timed);
+  roof_ = fitted_roof(roof_, timed, sheet_ ? kOfSheet : kAnyDevice);
 
   Numbered numbered;
   std::vector<SeenSum> times;
@@ -98,7 +113,7 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, const Rela
     places_.emplace(m.place, static_cast<int>(times.size()));
     times.push_back(
         {numbered.terms(m.works, m.where), std::log(m.time_s), std::max(m.time_error, kLeastWorkError)});
-    if (m.host_s && *m.host_s > 0) host_per_call.push_back(*m.host_s / calls_in(m.works));
+    if (m.host_s && *m.host_s > 0) host_per_call.push_back(*m.host_s / std::max(calls_in(m.works), 1.0));
   }
   Eigen::VectorXd mean(static_cast<Eigen::Index>(numbered.works().size()));
   for (const auto& [where, work] : numbered.works()) {
@@ -122,17 +137,43 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, const Rela
     power_places_.emplace(m.place, static_cast<int>(powers.size()));
     powers.push_back(std::move(sum));
   }
-  if (powers.empty()) throw Error(ErrorKind::kFailed, "no energy was measured on this device yet");
-  mean_log_power_ /= static_cast<double>(powers.size());
+  if (powers.empty() && !sheet_) throw Error(ErrorKind::kFailed, "no energy was measured on this device yet");
+  mean_log_power_ /= std::max(static_cast<double>(powers.size()), 1.0);
   for (const auto& [where, work] : numbered.works()) {
-    const auto at = static_cast<Eigen::Index>(power_points_.size());
-    power_points_.push_back(rate_point_of(work, roof_, std::exp(time_->values()(at)), names_));
+    const auto row = static_cast<Eigen::Index>(power_points_.size());
+    const double time_s = std::exp(time_->values()(row));
+    power_points_.push_back(rate_point_of(work, roof_, time_s, names_));
     power_points_.back().where = where;
+    mean(row) = log_power_mean(work, time_s);
   }
-  mean.setConstant(mean_log_power_);
   power_ = std::make_unique<SumProcess>(power_covariance(power_points_, power_points_, relation_.power), mean,
                                         std::move(powers), kOwnPower);
-  if (!host_per_call.empty()) host_per_call_s_ = median(host_per_call);
+  if (!host_per_call.empty()) {
+    host_per_call_s_ = median(host_per_call);
+  } else if (sheet_ && sheet_->accelerator) {
+    host_per_call_s_ = kHostPerCall;
+  }
+}
+
+double WorkModel::log_power_mean(const OpWork& work, double time_s) const {
+  return sheet_ ? sheet_log_power(*sheet_, work, time_s) : mean_log_power_;
+}
+
+void WorkModel::believe_sheet(const std::vector<AskedWork>& asked, WorkCosts& costs) const {
+  if (!sheet_) return;
+  const auto told = [&](const std::map<std::string, int>& seen) {
+    std::vector<AskedOfSheet> out;
+    for (const AskedWork& one : asked) {
+      const bool described = std::none_of(one.works.begin(), one.works.end(), [](const CountedWork& w) {
+        return w.work.family == OpFamily::kOther;
+      });
+      out.push_back({seen.count(one.place) > 0, described});
+    }
+    return out;
+  };
+  costs.time_covariance = time_belief(std::move(costs.time_covariance), told(places_), places_.size());
+  costs.energy_covariance =
+      energy_belief(std::move(costs.energy_covariance), told(power_places_), power_places_.size());
 }
 
 WorkModel::Points WorkModel::points_of(const std::vector<AskedWork>& asked) const {
@@ -165,9 +206,12 @@ WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
   const Eigen::VectorXd values = time_->means_at(cross, points.mean);
 
   std::vector<RatePoint> rates;
-  for (const auto& [where, work] : points.numbered.works())
-    rates.push_back(
-        rate_point_of(work, roof_, std::exp(values(static_cast<Eigen::Index>(rates.size()))), names_));
+  for (const auto& [where, work] : points.numbered.works()) {
+    const auto row = static_cast<Eigen::Index>(rates.size());
+    const double time_s = std::exp(values(row));
+    rates.push_back(rate_point_of(work, roof_, time_s, names_));
+    points.mean(row) = log_power_mean(work, time_s);
+  }
   std::vector<AskedSum> sums = points.sums;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     for (std::size_t k = 0; k < sums[i].terms.size(); ++k)
@@ -175,7 +219,6 @@ WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
     const auto seen = power_places_.find(asked[i].place);
     sums[i].seen = seen == power_places_.end() ? -1 : seen->second;
   }
-  points.mean.setConstant(mean_log_power_);
   const SumPrediction powers = power_->at(sums, power_covariance(rates, power_points_, relation_.power),
                                           power_covariance(rates, rates, relation_.power), points.mean);
 
@@ -194,6 +237,7 @@ WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
   };
   costs.time_covariance = cautious(times.log_covariance);
   costs.energy_covariance = cautious(times.log_covariance + powers.log_covariance);
+  believe_sheet(asked, costs);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const auto at = static_cast<Eigen::Index>(i);
     if (asked[i].works.empty()) costs.time_s(at) = costs.energy_j(at) = 0;

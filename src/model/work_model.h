@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gp/sum_process.h"
+#include "model/data_sheet.h"
 #include "model/roof.h"
 #include "model/work_covariance.h"
 
@@ -42,6 +43,8 @@ class WorkModel {
   // Throws Error{kNotProfiled} where nothing was measured, Error{kFailed} where no energy was.
   // `relation`: how the device is related to the one elsewhere that some of it was measured on.
   WorkModel(std::vector<MeasuredWork> seen, bool accelerator, const Relation& relation = {});
+  // Around a data sheet, which tells what was not measured: nothing need be.
+  WorkModel(std::vector<MeasuredWork> seen, const DataSheet& sheet, const Relation& relation = {});
 
   WorkCosts at(const std::vector<AskedWork>& asked) const;
   // What the host takes to issue them, by how many calls they are.
@@ -51,8 +54,13 @@ class WorkModel {
 
  private:
   struct Points;
+  WorkModel(std::vector<MeasuredWork> seen, bool accelerator, std::optional<DataSheet> sheet,
+            const Relation& relation);
   Points points_of(const std::vector<AskedWork>& asked) const;
+  double log_power_mean(const OpWork& work, double time_s) const;
+  void believe_sheet(const std::vector<AskedWork>& asked, WorkCosts& costs) const;
 
+  std::optional<DataSheet> sheet_;
   Roof roof_;
   Relation relation_;
   mutable WorkNames names_;

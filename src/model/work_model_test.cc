@@ -126,6 +126,71 @@ TEST_F(WorkModelTest, LearnsTheRoof) {
   EXPECT_GT(roof.flops_per_s[0], 5 * believed_roof(true).flops_per_s[0]);
 }
 
+DataSheet sheet_of_test_device() {
+  return data_sheet_from({{"name", "test"},
+                          {"float32_flops_per_s", 40e12},
+                          {"bytes_per_s", 4e12},
+                          {"idle_w", 100},
+                          {"limit_w", 700},
+                          {"source", "this test"}},
+                         "sheet");
+}
+
+TEST_F(WorkModelTest, ASheetTellsWithoutMeasurements) {
+  const WorkModel model({}, sheet_of_test_device());
+  EXPECT_EQ(model.size(), 0U);
+  int held = 0;
+  for (int i = 0; i < 40; ++i) {
+    const std::vector<CountedWork> works = part();
+    const WorkCosts costs = model.at({{"", works}});
+    const double deviation = std::sqrt(std::log1p(costs.energy_covariance(0, 0)));
+    EXPECT_GT(deviation, 0.4);
+    held += std::abs(std::log(costs.energy_j(0) / energy_of(works))) < kZ95 * deviation;
+  }
+  EXPECT_GE(held, 36);
+  EXPECT_GT(model.host_s(part()), 0);
+  // No host issues the changes from one call to another.
+  std::vector<CountedWork> changes = part();
+  OpWork change;
+  change.family = OpFamily::kChange;
+  changes.push_back({change, 3});
+  EXPECT_EQ(model.host_s(changes), model.host_s(part()));
+  EXPECT_EQ(model.at({{"", {}}}).energy_j(0), 0);
+}
+
+TEST_F(WorkModelTest, MeasurementsNarrowWhatASheetTells) {
+  std::vector<MeasuredWork> seen;
+  const std::vector<CountedWork> asked = part();
+  double before = 1e9;
+  for (const std::size_t count : {0U, 3U, 30U}) {
+    while (seen.size() < count) seen.push_back(measured("part " + std::to_string(seen.size()), part()));
+    const WorkCosts costs = WorkModel(seen, sheet_of_test_device()).at({{"", asked}});
+    EXPECT_LT(costs.energy_covariance(0, 0), before) << count;
+    before = costs.energy_covariance(0, 0);
+    EXPECT_LT(std::abs(std::log(costs.energy_j(0) / energy_of(asked))), count < 30 ? 1.5 : 0.4);
+  }
+  // Times alone are enough: powers are the sheet's then.
+  for (MeasuredWork& m : seen) m.energy_j.reset();
+  EXPECT_GT(WorkModel(seen, sheet_of_test_device()).at({{"", asked}}).energy_j(0), 0);
+}
+
+TEST_F(WorkModelTest, RelativesNarrowWhatASheetTells) {
+  std::vector<MeasuredWork> seen;
+  for (int i = 0; i < 30; ++i) {
+    seen.push_back(measured("part " + std::to_string(i), part()));
+    seen.back().where = Where::kElsewhere;
+  }
+  const std::vector<CountedWork> asked = part();
+  const auto told = [&](const Relation& relation) {
+    return WorkModel(seen, sheet_of_test_device(), relation).at({{"", asked}});
+  };
+  const WorkCosts sheet = WorkModel({}, sheet_of_test_device()).at({{"", asked}});
+  const WorkCosts sister = told(sister_card()), far = told({{1, 0.5, 0.5}, {1, 0.5, 0.5}});
+  EXPECT_LT(sister.energy_covariance(0, 0), 0.5 * sheet.energy_covariance(0, 0));
+  EXPECT_LT(std::abs(std::log(sister.energy_j(0) / energy_of(asked))), 0.4);
+  EXPECT_GT(far.energy_covariance(0, 0), 1.2 * sister.energy_covariance(0, 0));
+}
+
 TEST_F(WorkModelTest, RefusesWithoutMeasurements) {
   EXPECT_THROW(WorkModel({}, true), Error);
   MeasuredWork timed = measured("one", part());

@@ -35,8 +35,8 @@ struct Candidate {
 };
 
 bool measured_before(const DeviceProfile& profile, const Candidate& c) {
-  for (const std::string& stored : {c.plan.key, probe_of(c.plan.surface, Purpose::kProbeTimes).name,
-                                    probe_of(c.plan.surface, Purpose::kProbeEnergies).name}) {
+  for (const std::string& stored :
+       {c.plan.key, probe_of(c.plan.surface, Purpose::kTimedProbe).name, probe_of(c.plan.surface).name}) {
     for (const StoredPoint& p : profile.points(stored)) {
       if (p.channels == c.channels && p.measurement.energy_j) return true;
     }
@@ -115,8 +115,7 @@ DeviceSummary measure_device(DeviceProfile& profile, const Measure& measure,
       const MeasureRequest request = request_for(c.plan.variant(c.channels), c.plan.kind.batch, options.how);
       try {
         const Measurement m = measure_as_asked(measure, request);
-        profile.add_point(probe_of(c.plan.surface, Purpose::kProbeEnergies), c.channels, provenance(request),
-                          m);
+        profile.add_point(probe_of(c.plan.surface), c.channels, provenance(request), m);
         ++summary.measured;
         summary.modelled = summary.modelled || m.modelled;
       } catch (const Error& e) {

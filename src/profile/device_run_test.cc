@@ -57,7 +57,7 @@ TEST_F(DeviceRunTest, LayersAreMeasuredOnceEachAtTheirOwnChannels) {
   int points = 0;
   for (const SurfaceCount& s : store_.surfaces(profile_.device())) {
     if (s.surface.purpose == Purpose::kEmpty) continue;
-    EXPECT_EQ(s.surface.purpose, Purpose::kProbeEnergies) << s.surface.name;
+    EXPECT_EQ(s.surface.purpose, Purpose::kProbe) << s.surface.name;
     points += s.points;
   }
   EXPECT_EQ(points, 10);

@@ -20,31 +20,17 @@ struct Place {
   bool unprofiled = false;
 };
 
-bool measured_at(const DeviceProfile& profile, const std::string& stored, Channels channels, bool energy) {
-  const auto& points = profile.points(stored);
+bool metered(const std::vector<StoredPoint>& points, std::optional<Channels> at = {}) {
   return std::any_of(points.begin(), points.end(), [&](const StoredPoint& p) {
-    return p.channels == channels && (!energy || p.measurement.energy_j);
+    return p.measurement.energy_j && (!at || p.channels == *at);
   });
 }
 
-std::string probes_of(const SurfacePlan& plan, Purpose purpose) {
-  return probe_of(plan.surface, purpose).name;
-}
-
-bool known(const DeviceProfile& profile, const Place& place, bool energy) {
-  const SurfacePlan& plan = *place.plan;
-  return measured_at(profile, plan.key, place.channels, energy) ||
-         measured_at(profile, probes_of(plan, Purpose::kProbeTimes), place.channels, energy) ||
-         measured_at(profile, probes_of(plan, Purpose::kProbeEnergies), place.channels, energy);
-}
-
-bool has_energy(const DeviceProfile& profile, const SurfacePlan& plan) {
-  for (const std::string& stored : {plan.key, probes_of(plan, Purpose::kProbeEnergies)}) {
-    for (const StoredPoint& p : profile.points(stored)) {
-      if (p.measurement.energy_j) return true;
-    }
-  }
-  return false;
+// Its energy was measured: at these channels, or anywhere.
+bool metered(const DeviceProfile& profile, const SurfacePlan& plan, std::optional<Channels> at = {}) {
+  return metered(profile.points(plan.key), at) ||
+         metered(profile.points(probe_of(plan.surface, Purpose::kTimedProbe).name), at) ||
+         metered(profile.points(probe_of(plan.surface).name), at);
 }
 
 std::vector<Place> places_of(const LayerModels& models, const std::vector<SurfacePlan>& plans,
@@ -59,7 +45,7 @@ std::vector<Place> places_of(const LayerModels& models, const std::vector<Surfac
   }
   std::vector<Place> out;
   for (auto& [key, place] : places) {
-    if (!has_energy(models.profile(), *place.plan)) {
+    if (!metered(models.profile(), *place.plan)) {
       place.unprofiled = true;
     } else {
       const SurfacePrediction p = models.energies(place.plan->key, {place.channels});
@@ -69,15 +55,6 @@ std::vector<Place> places_of(const LayerModels& models, const std::vector<Surfac
     out.push_back(place);
   }
   return out;
-}
-
-// On one clock energy comes with time and costs no more.
-MeasureRequest quick(MeasureRequest request) {
-  request.window_s = 0.02;
-  request.warm_up_s = 0.02;
-  request.budget_s = 0.1;
-  request.min_windows = 3;
-  return request;
 }
 
 }  // namespace
@@ -96,12 +73,11 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
   double total_j = 0;
   for (const Place& p : places) total_j += p.energy_j;
 
-  const double matters = options.energy ? options.energy_matters : options.matters;
   std::vector<Place> wanted;
   for (const Place& p : places) {
-    if (known(profile, p, options.energy || p.unprofiled)) {
+    if (metered(profile, *p.plan, p.channels)) {
       ++summary.known;
-    } else if (p.unprofiled || p.unknown_j > matters * total_j) {
+    } else if (options.all || p.unprofiled || p.unknown_j > options.matters * total_j) {
       wanted.push_back(p);
     }
   }
@@ -111,17 +87,10 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
   int done = 0;
   for (const Place& p : wanted) {
     if (options.enough && options.enough()) break;
-    const bool energy = options.energy || p.unprofiled;
-    MeasureRequest request = request_for(p.plan->variant(p.channels), p.plan->kind.batch, options.how);
-    if (!options.sparse_energy && !energy) {
-      request = quick(std::move(request));
-    } else if (!energy) {
-      request = without_energy(std::move(request));
-    }
+    const MeasureRequest request = request_for(p.plan->variant(p.channels), p.plan->kind.batch, options.how);
     try {
       const Measurement m = measure_as_asked(measure, request);
-      const Purpose purpose = energy ? Purpose::kProbeEnergies : Purpose::kProbeTimes;
-      profile.add_point(probe_of(p.plan->surface, purpose), p.channels, provenance(request), m);
+      profile.add_point(probe_of(p.plan->surface), p.channels, provenance(request), m);
       ++summary.measured;
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::kOutOfMemory || p.unprofiled) throw;

@@ -12,12 +12,10 @@ namespace ampere {
 
 struct ProbeOptions {
   MeasureOptions how;
-  // An energy takes ten times as long as a time (PlaceOptions::sparse_energy).
-  bool sparse_energy = false;
-  bool energy = false;  // true: energies too; false: times, and energies only where a kind has none at all
-  // A layer is measured when its own uncertainty makes up more than this share of the network's energy.
+  bool all = false;  // every layer; false: those that matter
+  // A layer matters when its own uncertainty makes up more than this share of the network's energy, or when
+  // nothing of its kind was metered.
   double matters = 0.001;
-  double energy_matters = 0.004;
   std::function<bool()> enough;  // asked before each layer; true ends the probing
   std::function<void(int done, int of)> progress;
 };

@@ -58,31 +58,6 @@ TEST(Nnls, FindsTheConstrainedMinimum) {
   EXPECT_GT(bounded(1), 0);
 }
 
-TEST(Surface, LearnsBlocksOnlyWhereThePointsShowThem) {
-  const auto layers = parse_layers(build(parse_zoo("cnn5")), 2);
-  const CostPolynomial cost(layers[1].kind, true);
-  const auto off_at = [&](std::int64_t block, std::int64_t allowed) {
-    const auto value = [&](Channels c) {
-      const auto up = [&](std::int64_t v) { return (v + block - 1) / block * block; };
-      return 1e-4 + 1e-10 * cost.flops({up(c.in), up(c.out)});
-    };
-    std::vector<Observation> seen;
-    for (const std::int64_t in : {1, 9, 17, 21, 32, 40, 49, 64}) {
-      for (const std::int64_t out : {5, 18, 33, 64}) seen.push_back({{in, out}, value({in, out}), 0.01});
-    }
-    SurfaceOptions options = default_surface_options();
-    options.block = allowed;
-    const SurfaceModel model(seen, Surface::kInOut, cost, options);
-    double worst = 0;
-    for (const Channels c : {Channels{34, 34}, Channels{47, 47}, Channels{30, 50}})
-      worst = std::max(worst, std::abs(model.at({c}).mean(0) / value(c) - 1));
-    return worst;
-  };
-  EXPECT_LT(off_at(16, 16), 0.02);
-  EXPECT_GT(off_at(16, 1), 0.05);
-  EXPECT_LT(off_at(1, 16), 0.02);
-}
-
 class RunTest : public TemporaryFile {
  protected:
   ProfileSummary run(Measure measure) {

@@ -13,23 +13,11 @@ namespace {
 
 constexpr int kMostDeaths = 3;
 
-// What a point costs, in seconds, to weigh what it teaches. Constants and not the clock, so that a run
-// chooses the same points again after it was killed, or when it is played back from a recording.
-constexpr double kTimeCost = 0.05;
-constexpr double kEnergyCost = 0.5;
-
 // Difference of logarithms that is a jump: 28% from one place to its neighbour.
 constexpr double kJump = 0.25;
 
 Deviations deviations_of(const SurfaceModel& model) {
   return [&model](const std::vector<Channels>& places) { return model.relative_deviation(places); };
-}
-
-// Of the power, where each place takes as long as the model of times says.
-Deviations deviations_of(const PowerModel& power, const SurfaceModel& times) {
-  return [&power, &times](const std::vector<Channels>& places) {
-    return power.relative_deviation(places, times.at(places).mean);
-  };
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -135,20 +123,10 @@ class Run {
     return {wanted.begin(), wanted.end()};
   }
 
-  // In the order of the networks. Where kinds differ in little more than a ReLU, they have the same places
-  // and draw the same power; `turned` begins elsewhere for each kind, so that their energies complete each
-  // other (shared_power.h).
-  std::vector<Channels> typical_places(const SurfacePlan& plan, bool turned) const {
+  // In the order of the networks.
+  std::vector<Channels> typical_places(const SurfacePlan& plan) const {
     const auto known = typical_.find(plan.layer_key);
-    if (known == typical_.end()) return {};
-    std::vector<Channels> places = known->second;
-    if (turned) {
-      std::size_t sum = 0;
-      for (const char c : plan.key) sum += static_cast<unsigned char>(c);
-      std::rotate(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(sum % places.size()),
-                  places.end());
-    }
-    return places;
+    return known == typical_.end() ? std::vector<Channels>{} : known->second;
   }
 
   struct Choice {
@@ -159,39 +137,28 @@ class Run {
   Choice choose(const SurfacePlan& plan, const std::set<Channels>& refused) {
     const Surface surface = plan.kind.surface;
     const std::set<Channels> timed = places(plan.key);
-    const auto enough = [&](const std::set<Channels>& measured, const GuidedOptions& guided) {
-      return measured.size() >= corner_count(surface, plan.domain, guided) ||
-             (!measured.empty() && !refused.empty());
-    };
-    const auto by_model = [&] {
-      const SurfaceModel* model =
-          enough(timed, options_.where.guided) ? &models_.model(plan.key, options_.where.guide) : nullptr;
-      return next_point(surface, plan.domain, timed, refused, model ? deviations_of(*model) : Deviations{},
-                        options_.where.guided, typical_places(plan, false));
-    };
-    if (!options_.where.sparse_energy) return {by_model(), true};
-    // Energy at the corners first, which tells time as well; then what teaches more per second.
-    const std::set<Channels> metered = places_with_energy(plan.key);
-    const PowerModel* power =
-        enough(metered, options_.where.guided_energy) ? &models_.own_power(plan.key) : nullptr;
-    const NextPoint energy =
-        next_point(surface, plan.domain, metered, refused,
-                   power ? deviations_of(*power, models_.model(plan.key, Quantity::kTime)) : Deviations{},
-                   options_.where.guided_energy, typical_places(plan, true));
-    if (energy.channels && (!power || energy.deviation >= 1)) return {energy, true};
-    NextPoint time = by_model();
-    if (!time.channels) time.channels = where_it_jumps(plan, timed, refused);
-    if (!time.channels) return {energy.channels ? energy : time, true};
-    if (!energy.channels) return {time, false};
-    const bool energy_teaches =
-        energy.deviation * energy.deviation / kEnergyCost > time.deviation * time.deviation / kTimeCost;
-    return energy_teaches ? Choice{energy, true} : Choice{time, false};
+    const bool enough = timed.size() >= corner_count(surface, plan.domain, options_.where.guided) ||
+                        (!timed.empty() && !refused.empty());
+    const SurfaceModel* model = enough ? &models_.model(plan.key, options_.where.guide) : nullptr;
+    NextPoint next =
+        next_point(surface, plan.domain, timed, refused, model ? deviations_of(*model) : Deviations{},
+                   options_.where.guided, typical_places(plan));
+    if (!next.channels) next.channels = where_it_jumps(plan, timed, refused);
+    return {next, metered_there(plan)};
+  }
+
+  // Where energies are few, the first points have them: those are the corners, and places spread evenly.
+  bool metered_there(const SurfacePlan& plan) {
+    const int most = plan.kind.surface == Surface::kInOut ? options_.where.energy_points_2d
+                                                          : options_.where.energy_points_1d;
+    return most == 0 || static_cast<int>(places_with_energy(plan.key).size()) < most;
   }
 
   std::optional<Channels> where_it_jumps(const SurfacePlan& plan, const std::set<Channels>& timed,
                                          const std::set<Channels>& refused) {
     const bool two = plan.kind.surface == Surface::kInOut;
     const GuidedOptions& g = options_.where.guided;
+    if ((two ? g.jump_points_2d : g.jump_points_1d) == 0) return std::nullopt;
     const int limit = two ? g.max_points_2d + g.jump_points_2d : g.max_points_1d + g.jump_points_1d;
     if (static_cast<int>(timed.size()) >= limit) return std::nullopt;
     const SurfaceModel& times = models_.model(plan.key, Quantity::kTime);

@@ -24,11 +24,10 @@ struct ProfileProgress {
 // Where on the surfaces to measure; how is the business of MeasureOptions.
 struct PlaceOptions {
   GuidedOptions guided;
-  // True: time alone is measured at most points, and energy at those that `guided_energy` asks for. For
-  // devices where a time takes 50 ms and an energy half a second, because the counter ticks ten times a
-  // second.
-  bool sparse_energy = false;
-  GuidedOptions guided_energy;
+  // Most points with energy, after which time alone is measured; 0: all. For meters that take half a second
+  // where a time takes 50 ms, because their counter ticks ten times a second and no power is kept.
+  int energy_points_1d = 0;
+  int energy_points_2d = 0;
   // Layers whose own places are measured first, with energy: those of whole networks that will be compared
   // with the sums of their layers, so that the comparison shows how layers add up and not how rough a surface
   // is.

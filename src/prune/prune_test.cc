@@ -37,7 +37,7 @@ class PruneTest : public testing::Test {
     options.where.guided.max_points_1d = 5;
     options.where.guided.max_points_2d = 8;
     options.how.mode = device_.accelerator ? MeasureMode::kReplay : MeasureMode::kEager;
-    options.where.sparse_energy = device_.accelerator;
+    if (device_.accelerator) options.where.energy_points_1d = options.where.energy_points_2d = 6;
     run_profile(
         profile_, split_plans(parse_layers(network, kBatch)),
         [&](const MeasureRequest& r) {

@@ -24,7 +24,7 @@ struct ProfiledForTest {
     DeviceProfile profile(*store, device.id, Recipe().word());
     ProfileOptions options;
     options.how.mode = accelerator ? MeasureMode::kReplay : MeasureMode::kEager;
-    options.where.sparse_energy = accelerator;
+    if (accelerator) options.where.energy_points_1d = options.where.energy_points_2d = 8;
     options.where.guided.all_corners = method != "paper";
     if (accelerator) profile.set_idle_power_w(8, false);
     run_profile(

@@ -149,7 +149,7 @@ Json quantity_data(const LayerModels& models, const KnownSurface& s, Quantity qu
   out["points"] = observation_rows(in_order(models, key, quantity));
   Json tests = Json::array();
   const double fixed = s.plan.less_empty ? models.profile().empty(quantity) : 0;
-  for (const Purpose purpose : {Purpose::kProbeTimes, Purpose::kProbeEnergies}) {
+  for (const Purpose purpose : {Purpose::kTimedProbe, Purpose::kProbe}) {
     for (const StoredPoint& point : models.profile().points(probe_of(s.plan.surface, purpose).name)) {
       const auto value = value_of(point.measurement, quantity);
       if (!value) continue;

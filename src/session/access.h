@@ -28,6 +28,7 @@ struct Device::Impl {
   std::optional<Session> session;  // absent: from a store alone
   std::unique_ptr<Store> opened;   // where there is no session
   StoredDevice device;
+  std::vector<std::string> notes;                                  // where there is no session
   std::map<std::string, std::unique_ptr<DeviceProfile>> profiles;  // by recipe
 
   Store& store() { return session ? *session->store : *opened; }

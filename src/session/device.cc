@@ -71,8 +71,7 @@ std::optional<bool> Device::energy_modelled() const {
 }
 
 const std::vector<std::string>& Device::notes() const {
-  static const std::vector<std::string> kNone;
-  return impl_->session ? impl_->session->notes : kNone;
+  return impl_->session ? impl_->session->notes : impl_->notes;
 }
 
 std::vector<DeviceInfo> stored_devices(const std::string& store) {

@@ -6,12 +6,12 @@
 namespace ampere {
 
 ProbeSummary probe_model(const Session& session, DeviceProfile& profile, const Network& network,
-                         const TrainingSetup& setup, const ProfilingOptions& options, bool energy,
+                         const TrainingSetup& setup, const ProfilingOptions& options, bool all,
                          const OnStep& on_step) {
   remember_unit(session);
   measure_idle(session, profile);
   ProbeOptions probe = probing(session, setup, options);
-  probe.energy = energy;
+  probe.all = all;
   probe.progress = [&](int done, int of) {
     if (on_step) on_step({"probing", done, of, std::nullopt, "layers at their own channels"});
   };

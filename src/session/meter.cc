@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "meter/characterise.h"
 #include "meter/open.h"
+#include "meter/sampled_window.h"
 
 namespace ampere {
 namespace {
@@ -17,8 +18,14 @@ constexpr double kMostTicks = 5;      // without a change, and the counter count
 constexpr double kPollsPerTick = 50;  // a tick is found to a fiftieth of it, or a millisecond
 constexpr double kLongestSleep = 1e-3;
 
-MeterDescription described(const MeterInfo& info, bool available, const std::string& why) {
-  return {info.name, info.scope, info.modelled, info.description, available, why};
+MeterDescription described(const MeterStatus& m) {
+  return {m.info.name,
+          m.info.scope,
+          m.info.modelled,
+          m.info.description,
+          m.available,
+          m.why,
+          m.samples.value_or(Seconds(0)).value()};
 }
 
 EnergyReading plain(const Reading& reading) { return {reading.energy.value(), reading.at.value()}; }
@@ -29,14 +36,13 @@ void sleep_for(Seconds time) { std::this_thread::sleep_for(std::chrono::duration
 
 std::vector<MeterDescription> meters() {
   std::vector<MeterDescription> list;
-  for (const MeterStatus& status : list_meters())
-    list.push_back(described(status.info, status.available, status.why));
+  for (const MeterStatus& status : list_meters()) list.push_back(described(status));
   return list;
 }
 
 struct EnergyMeter::Impl {
   explicit Impl(std::unique_ptr<Meter> opened)
-      : meter(std::move(opened)), description(described(meter->info(), true, "")) {}
+      : meter(std::move(opened)), description(described({meter->info(), true, "", sample_spacing(*meter)})) {}
 
   const MeterBehaviour& watch(Seconds limit) {
     CharacteriseOptions options;

@@ -113,7 +113,6 @@ ProfileOptions profiling(const Session& session, const TrainingSetup& setup,
     where.guided.min_points_2d = std::min(14, where.guided.max_points_2d);
     return p;
   }
-  where.sparse_energy = true;
   where.guide = Quantity::kTime;
   where.guided.max_points_1d = or_else(options.points_1d, 48);
   where.guided.max_points_2d = or_else(options.points_2d, 64);
@@ -123,12 +122,10 @@ ProfileOptions profiling(const Session& session, const TrainingSetup& setup,
   where.guided.min_points_2d = std::min(32, where.guided.max_points_2d);
   where.guided.jump_points_1d = 8;
   where.guided.jump_points_2d = 16;
-  where.guided_energy = where.guided;
-  where.guided_energy.min_points_1d = 6;
-  where.guided_energy.min_points_2d = 14;
-  where.guided_energy.all_corners = false;  // power depends little on them, and networks are rarely there
-  where.guided_energy.max_points_1d = or_else(options.energy_points_1d, 8);
-  where.guided_energy.max_points_2d = or_else(options.energy_points_2d, 20);
+  if (!session.keeps_power || options.energy_points_1d > 0)
+    where.energy_points_1d = or_else(options.energy_points_1d, 8);
+  if (!session.keeps_power || options.energy_points_2d > 0)
+    where.energy_points_2d = or_else(options.energy_points_2d, 20);
   return p;
 }
 
@@ -136,7 +133,6 @@ ProbeOptions probing(const Session& session, const TrainingSetup& setup, const P
   const ProfileOptions p = profiling(session, setup, options);
   ProbeOptions probe;
   probe.how = p.how;
-  probe.sparse_energy = p.where.sparse_energy;
   return probe;
 }
 
@@ -208,7 +204,7 @@ MethodProfile profile_method(const Session& session, DeviceProfile& profile, con
   // The published method starts from the lowest and the highest channels only.
   if (method.subtracts) p.where.guided.all_corners = false;
   const std::vector<Network> networks = networks_to_train(model, ours ? options.whole_networks : 0);
-  if (p.where.sparse_energy) {
+  if (session.two_clocks()) {
     for (const Network& network : networks) {
       for (Layer& layer : parse_layers(network, setup.batch)) p.where.layers.push_back(std::move(layer));
     }

@@ -30,18 +30,15 @@ Refinement refine(const Session& session, DeviceProfile& profile, const LoadedMo
     return r.reached;
   };
   ProbeOptions probe = probing(session, setup, options);
-  probe.energy_matters = probe.matters;  // small ones add up, and the target says when to stop
   probe.enough = enough;
   probe.progress = [&](int done, int of) {
     if (on_step) on_step({"refining", done, of, std::nullopt, "layers at their own channels"});
   };
-  for (const bool energy : {false, true}) {
-    if (enough()) break;
-    probe.energy = energy;
+  if (!enough()) {
     const ProbeSummary s =
         probe_layers(profile, parse_layers(model.network, setup.batch), session.measure(), probe);
-    r.measured += s.measured;
-    r.seconds += s.seconds;
+    r.measured = s.measured;
+    r.seconds = s.seconds;
   }
   enough();
   return r;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/capped.h"
+#include "meter/open.h"
 #include "store/plausible.h"
 
 namespace ampere {
@@ -46,6 +47,20 @@ WorkerOptions worker_options(const std::string& command) {
   return w;
 }
 
+namespace {
+
+bool keeps_power(const JsonReader& found, const std::string& meter) {
+  if (!found.has("meters")) return false;
+  for (const Json& json : found.array("meters")) {
+    const JsonReader m(json, "meters");
+    const bool kept = m.has("samples_s") && !json.at("samples_s").is_null() && m.number("samples_s") > 0;
+    if (kept && same_meter(meter, m.text("name"))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Session open_worker(const SessionOptions& options) {
   Session s;
   s.worker = std::make_unique<WorkerClient>(worker_options(options.worker));
@@ -57,6 +72,7 @@ Session open_worker(const SessionOptions& options) {
     for (const char* key : {"memory_bytes", "threads"}) JsonReader(s.device, "device").integer(key, 0);
     s.meter = options.meter.empty() ? r.text("default_meter", "") : options.meter;
     s.unit = JsonReader(s.device, "device").text("unit", "");
+    s.keeps_power = keeps_power(r, s.meter);
     s.fingerprint = fingerprint_of(s.device, s.meter);
     require_fingerprint(s.fingerprint, "detect");  // the meter's name, too
   });

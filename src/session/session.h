@@ -27,6 +27,7 @@ struct Session {
   std::string unit;              // which card of that name; empty where the worker does not say
   std::string device_id;
   std::string meter;
+  bool keeps_power = false;        // the device does, so that an energy takes a quarter of a second
   std::vector<std::string> notes;  // what the user should know
 
   Measure measure() const;

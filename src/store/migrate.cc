@@ -164,7 +164,7 @@ std::vector<StoredSurface> typed(const std::vector<SurfaceOfVersion1>& old) {
     StoredSurface s;
     std::string rest = o.name, behind_role;
     if (starts_with(rest, "probe/") || starts_with(rest, "exact/"))
-      s.purpose = take_word(rest) == "exact" ? Purpose::kProbeEnergies : Purpose::kProbeTimes;
+      s.purpose = take_word(rest) == "exact" ? Purpose::kProbe : Purpose::kTimedProbe;
     if (o.name == empty_surface().name) {
       s = empty_surface();
     } else if (!read_whole(o.name, s)) {

@@ -99,11 +99,11 @@ TEST_F(StoreTest, SurfacesComeBackTyped) {
   const std::string device = store.add_device({{"name", "test"}});
   store.add_point(device, "sgd", surface, {"", {3, 4}, "{}", measured(1), ""});
   store.add_point(device, "sgd", surface, {"", {5, 6}, "{}", measured(2), ""});
-  store.add_point(device, "sgd", probe_of(surface, Purpose::kProbeTimes),
+  store.add_point(device, "sgd", probe_of(surface, Purpose::kTimedProbe),
                   {"", {5, 6}, "{}", measured(2), ""});
   const auto surfaces = store.surfaces(device);
   ASSERT_EQ(surfaces.size(), 2u);
-  EXPECT_EQ(surfaces[0].surface.purpose, Purpose::kProbeTimes);
+  EXPECT_EQ(surfaces[0].surface.purpose, Purpose::kTimedProbe);
   EXPECT_EQ(surfaces[1].surface.name, "split/" + layer.key());
   EXPECT_EQ(surfaces[1].surface.method, "split");
   EXPECT_EQ(surfaces[1].surface.role, layer.role);
@@ -185,7 +185,7 @@ TEST(Migration, NamesOfVersion1AreTyped) {
   EXPECT_EQ(stage.phase, Phase::kBackward);
   EXPECT_EQ(stage.role, LayerRole::kOutput);
   EXPECT_FALSE(stage.kind) << "nothing tells it";
-  EXPECT_EQ(one("exact/split/hidden/linear-relu@b10").purpose, Purpose::kProbeEnergies);
+  EXPECT_EQ(one("exact/split/hidden/linear-relu@b10").purpose, Purpose::kProbe);
   for (const char* odd :
        {"", "/", "split", "split/", "truth99999999999999/x", "whole", "probe/", "a/b/c<d>e<f"})
     EXPECT_EQ(one(odd).name, odd);
@@ -213,7 +213,7 @@ TEST_F(StoreTest, AStoreOfVersion1IsMigratedOnce) {
       int points = 0;
       for (const SurfaceCount& s : store.surfaces(store.devices().front().id)) {
         points += s.points;
-        const bool of_a_layer = s.surface.purpose <= Purpose::kProbeEnergies;
+        const bool of_a_layer = s.surface.purpose <= Purpose::kProbe;
         EXPECT_EQ(s.surface.kind.has_value(), of_a_layer) << s.surface.name;
         if (!s.surface.kind) continue;
         // Its name is what is made of its parts.

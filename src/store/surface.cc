@@ -10,7 +10,7 @@
 namespace ampere {
 namespace {
 
-constexpr Purpose kPurposes[] = {Purpose::kSurface, Purpose::kProbeTimes, Purpose::kProbeEnergies,
+constexpr Purpose kPurposes[] = {Purpose::kSurface, Purpose::kTimedProbe, Purpose::kProbe,
                                  Purpose::kEmpty,   Purpose::kWhole,      Purpose::kTruth};
 
 Json kind_or_null(const std::optional<LayerKind>& kind) { return kind ? kind_to_json(*kind) : Json(nullptr); }
@@ -26,9 +26,9 @@ const char* to_word(Purpose purpose) {
   switch (purpose) {
     case Purpose::kSurface:
       return "surface";
-    case Purpose::kProbeTimes:
+    case Purpose::kTimedProbe:
       return "probe-times";
-    case Purpose::kProbeEnergies:
+    case Purpose::kProbe:
       return "probe-energies";
     case Purpose::kEmpty:
       return "empty";
@@ -65,7 +65,7 @@ StoredSurface layer_surface(const std::string& method, LayerRole role, const Lay
 StoredSurface probe_of(const StoredSurface& surface, Purpose purpose) {
   StoredSurface s = surface;
   s.purpose = purpose;
-  s.name = (purpose == Purpose::kProbeEnergies ? "exact/" : "probe/") + surface.name;
+  s.name = (purpose == Purpose::kProbe ? "exact/" : "probe/") + surface.name;
   return s;
 }
 

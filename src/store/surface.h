@@ -14,12 +14,12 @@
 namespace ampere {
 
 enum class Purpose {
-  kSurface,        // a kind of layer, for a method's regression
-  kProbeTimes,     // a layer of one network at its own channels, measured while estimating: its time
-  kProbeEnergies,  // the same with its energy
-  kEmpty,          // an iteration that trains nothing
-  kWhole,          // a whole network, to learn how layers add up
-  kTruth,          // a whole network, to judge estimates by
+  kSurface,     // a kind of layer, for a method's regression
+  kTimedProbe,  // a layer at its own channels, mostly without its energy, as earlier versions measured it
+  kProbe,       // a layer of one network at its own channels, measured while estimating
+  kEmpty,       // an iteration that trains nothing
+  kWhole,       // a whole network, to learn how layers add up
+  kTruth,       // a whole network, to judge estimates by
 };
 const char* to_word(Purpose purpose);
 // Throws Error{kBadInput} for other words.
@@ -48,7 +48,7 @@ struct StoredSurface {
 StoredSurface layer_surface(const std::string& method, LayerRole role, const LayerKind& kind,
                             Phase phase = Phase::kIteration, Neighbours neighbours = {});
 // Layers of that surface that are measured by themselves; `purpose` is one of the two probes.
-StoredSurface probe_of(const StoredSurface& surface, Purpose purpose);
+StoredSurface probe_of(const StoredSurface& surface, Purpose purpose = Purpose::kProbe);
 StoredSurface empty_surface();
 // A whole network, trained in that mode. `pass` counts from 1 for Purpose::kTruth.
 StoredSurface whole_surface(Purpose purpose, const Network& network, std::int64_t batch, MeasureMode mode,

@@ -5,6 +5,7 @@
 
 #include "network/shape.h"
 #include "work/call_tape.h"
+#include "work/optimizer_calls.h"
 
 namespace ampere {
 namespace {
@@ -36,7 +37,7 @@ class NetworkCalls {
     }
     tape_.backward(results);
     tape_.begin_update();
-    update();
+    add_update_calls(tape_, style_.optimizer, style_.calls.updates_together);
     return std::move(tape_).body();
   }
 
@@ -761,75 +762,6 @@ class NetworkCalls {
       tape_.give(x, made);
     });
     return y;
-  }
-
-  // The same calls for one tensor after the other, or for lists of all.
-  void update() {
-    const std::vector<CallTape::Update> all = tape_.updates();
-    if (all.empty()) return;
-    if (!style_.calls.updates_together) {
-      for (const CallTape::Update& u : all) update({u.weight}, {u.gradient});
-      return;
-    }
-    std::vector<T> weights, gradients;
-    for (const CallTape::Update& u : all) {
-      weights.push_back(u.weight);
-      gradients.push_back(u.gradient);
-    }
-    update(weights, gradients);
-  }
-
-  std::vector<T> states_of(const std::vector<T>& weights) {
-    std::vector<T> out;
-    for (const T w : weights) out.push_back(tape_.like(w));
-    return out;
-  }
-
-  void step(const std::string& op, const std::vector<std::vector<T>>& reads,
-            const std::vector<T>& made = {}) {
-    const bool together = style_.calls.updates_together;
-    Json args = Json::array();
-    for (const std::vector<T>& list : reads)
-      args.push_back(together ? CallTape::arguments(list) : arg(list[0]));
-    // In place: what is written is read, too.
-    std::vector<T> out = made;
-    if (out.empty() && !together) out = {reads[0][0]};
-    tape_.call(((together ? "_foreach_" : "") + op).c_str(), std::move(args), out);
-  }
-
-  void update(const std::vector<T>& weights, const std::vector<T>& gradients) {
-    const bool together = style_.calls.updates_together;
-    if (style_.optimizer == "sgd") {
-      step("add_", {weights, gradients});
-    } else if (style_.optimizer == "momentum") {
-      const std::vector<T> momenta = states_of(weights);
-      step("mul_", {momenta});
-      step("add_", {momenta, gradients});
-      step("add_", {weights, momenta});
-    } else if (style_.optimizer == "adam") {
-      const std::vector<T> means = states_of(weights), squares = states_of(weights);
-      std::vector<T> steps;
-      for (std::size_t i = 0; i < weights.size(); ++i) steps.push_back(tape_.tensor({}));
-      if (together)
-        tape_.call("_foreach_add_", Json::array({CallTape::arguments(steps), arg(tape_.tensor({}))}),
-                   {kNone});
-      else
-        step("add_", {steps});
-      step("lerp_", {means, gradients});
-      step("mul_", {squares});
-      step("addcmul_", {squares, gradients, gradients});
-      std::vector<T> roots = states_of(weights);
-      step("sqrt", {squares}, roots);
-      if (together) {
-        step("div_", {roots});
-      } else {
-        const std::vector<T> divided = states_of(weights);
-        step("div", {roots}, divided);
-        roots = divided;
-      }
-      step("add_", {roots});
-      step("addcdiv_", {weights, means, roots});
-    }
   }
 
   const Network& network_;

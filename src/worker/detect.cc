@@ -33,9 +33,13 @@ long threads_that_run(int asked) {
 }
 
 Json to_json(const MeterStatus& meter) {
-  return {
-      {"name", meter.info.name},      {"scope", meter.info.scope}, {"modelled", meter.info.modelled},
-      {"available", meter.available}, {"why", meter.why},          {"description", meter.info.description}};
+  return {{"name", meter.info.name},
+          {"scope", meter.info.scope},
+          {"modelled", meter.info.modelled},
+          {"available", meter.available},
+          {"why", meter.why},
+          {"description", meter.info.description},
+          {"samples_s", meter.samples ? Json(meter.samples->value()) : Json(nullptr)}};
 }
 
 // A meter that fails while it is watched is no longer available, and says why.

@@ -38,9 +38,8 @@ inline void make_store(const std::string& path, bool accelerator) {
   const Measure measure = [&](const MeasureRequest& request) { return device(request); };
   ProfileOptions options;
   options.how.mode = accelerator ? MeasureMode::kReplay : MeasureMode::kEager;
-  options.where.sparse_energy = accelerator;
   options.where.guided.max_points_1d = 4;
-  options.where.guided_energy.max_points_1d = 3;
+  options.where.energy_points_1d = accelerator ? 3 : 0;
   run_profile(profile, find_method("split").plans(parse_layers(small_network(), kStoreBatch)), measure,
               options);
   WholeNetworkOptions whole;

@@ -70,6 +70,7 @@ class Session:
                 "available": m.available,
                 "why": m.why,
                 "description": m.description,
+                "samples_s": m.samples_s or None,
             }
             for m in _core.meters()
         ]
