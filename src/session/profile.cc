@@ -93,7 +93,7 @@ RelativeSummary learn_from(Store& store, const std::string& device, const std::s
 
 RelativeSummary learn_from(Device& device, const std::string& from) {
   Store& store = DeviceAccess::store(device);
-  const RelativeSummary done = learn_from(store, device.id(), from);
+  RelativeSummary done = learn_from(store, device.id(), from);
   DeviceAccess::forget_models(device);
   return done;
 }

@@ -211,7 +211,7 @@ CallTape::T CallTape::viewed(T x, const Sizes& as) {
   return tensor(as, type(x), wants(x));
 }
 
-CallTape::T CallTape::view(T x, Sizes as) {
+CallTape::T CallTape::view(T x, const Sizes& as) {
   if (as == sizes(x)) return x;
   const T made = viewed(x, as);
   on_backward(made, [this, x](T gradient) { give(x, viewed(gradient, Sizes(sizes(x)))); });

@@ -67,7 +67,7 @@ class CallTape {
 
   // Calls that more than one op makes.
   T cast(T x, TensorType to);           // with its gradient, cast back
-  T view(T x, Sizes sizes);             // copies where the memory does not allow for it
+  T view(T x, const Sizes& sizes);      // copies where the memory does not allow for it
   T permuted(T x, const Sizes& order);  // a view
   T slice(T x, int dimension, std::int64_t size, bool copies);  // `copies`: its gradient is padded with zeros
 

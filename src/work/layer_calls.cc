@@ -345,6 +345,7 @@ class NetworkCalls {
     Sizes part = tape_.sizes(x);
     part.back() /= count;
     std::vector<T> out;
+    out.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i)
       out.push_back(tape_.tensor(part, Sizes(tape_.strides(x)), tape_.type(x), tape_.wants(x)));
     auto given = std::make_shared<std::vector<T>>();
