@@ -180,7 +180,7 @@ def until(store: str, there: str, seconds: float) -> int:
     return len(rows) - len(gone)
 
 
-def judged(options: argparse.Namespace) -> None:
+def by_store(options: argparse.Namespace) -> None:
     rows: dict[tuple[str, str], list[tuple[float, float, bool, bool]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         store = options.store
@@ -243,7 +243,7 @@ def main() -> int:
     verb.add_argument("--networks", required=True)
     verb.add_argument("--seconds", type=float, default=2.5)
     options = parser.parse_args()
-    {"recorded": recorded, "judged": judged, "sheet": by_sheet, "here": here}[options.verb](options)
+    {"recorded": recorded, "judged": by_store, "sheet": by_sheet, "here": here}[options.verb](options)
     return 0
 
 
