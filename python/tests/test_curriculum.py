@@ -51,6 +51,22 @@ def test_a_device_that_was_measured_once_knows_other_networks(tmp_path) -> None:
     assert width(measured) < width(told)
 
 
+def test_what_one_machine_taught_counts_for_another(tmp_path) -> None:
+    taught, other = str(tmp_path / "taught.db"), str(tmp_path / "other.db")
+    first = ampere.profile("cpu", minutes=0.06, store=taught)
+    then = ampere.profile("cpu", minutes=0.02, store=other, source=taught)
+    assert any("of another card of this name count here, too" in note for note in then.notes)
+    assert len(ampere.stored_devices(other)) == 2 and first.parts > 0
+    told = ampere.estimate(
+        torch.nn.Linear(200, 300), torch.zeros(24, 200), device=ampere.Device.stored(other, then.id), exact=False
+    )
+    assert told.energy_j > 0
+    with pytest.raises(TypeError, match="with minutes"):
+        ampere.profile("cpu", store=other, source=taught)
+    with pytest.raises(ampere.BadInputError):
+        ampere.profile("cpu", minutes=0.02, store=other, source=str(tmp_path / "nowhere.db"))
+
+
 def test_nothing_is_told_of_a_device_that_nobody_measured(tmp_path) -> None:
     with pytest.raises(ampere.NotProfiledError):
         ampere.estimate(

@@ -63,6 +63,10 @@ int copy_points(Store& store, const std::string& to, const Store& other, const s
 
 }  // namespace
 
+bool is_elsewhere(const Json& fingerprint) {
+  return fingerprint.is_object() && fingerprint.contains("elsewhere");
+}
+
 std::optional<Relative> relative_of(const Store& store, const std::string& device) {
   const auto fact = store.fact(device, "", kFact);
   if (!fact) return std::nullopt;

@@ -20,6 +20,9 @@ struct Relative {
 // Absent: nothing was taken from elsewhere. Throws Error{kBadInput} for a fact that makes no sense.
 std::optional<Relative> relative_of(const Store& store, const std::string& device);
 
+// Whether a device is in a store only because it is another one's relative.
+bool is_elsewhere(const Json& fingerprint);
+
 struct TakenOver {
   Relative relative;
   std::string name;  // of the hardware

@@ -18,7 +18,7 @@ constexpr double kLeastWorkError = 0.005;
 // The process's own uncertainty is of single calls that it believes to err by themselves; on networks whose
 // kinds were left out it was found too small by this factor, and never below this share (docs/one_model.md).
 constexpr double kCaution = 1.3;
-constexpr double kLeastUnsure = 0.05;
+constexpr double kLeastUnsure = 0.08;
 // What a host takes to issue a call, before any was seen to: the middle of recorded parts (H200, Python).
 constexpr double kHostPerCall = 40e-6;
 

@@ -5,6 +5,7 @@
 
 #include "base/capped.h"
 #include "meter/open.h"
+#include "model/relative.h"
 #include "store/plausible.h"
 
 namespace ampere {
@@ -127,10 +128,13 @@ Session open_session(const SessionOptions& options) {
 }
 
 std::optional<StoredDevice> latest_device(const Store& store) {
+  std::optional<StoredDevice> relative;
   for (const StoredDevice& d : store.devices()) {
-    if (d.problem.empty() && !store.surfaces(d.id).empty()) return d;
+    if (!d.problem.empty() || store.surfaces(d.id).empty()) continue;
+    if (!is_elsewhere(d.fingerprint)) return d;
+    if (!relative) relative = d;
   }
-  return std::nullopt;
+  return relative;
 }
 
 StoredDevice choose_device(const Store& store, const std::string& id) {

@@ -68,7 +68,7 @@ void remember_unit(const Session& session);
 inline constexpr int kOutputSchemaVersion = 1;
 Json json_header(const Json& fingerprint, bool modelled);
 
-// The device used last of those that anything was measured on.
+// The device used last of those that anything was measured on; relatives of others only where there is none.
 std::optional<StoredDevice> latest_device(const Store& store);
 // The stored device to estimate for when no worker is asked: the named one, or the one used last.
 // Throws Error{kNotProfiled} when there is none.

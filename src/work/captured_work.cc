@@ -315,7 +315,7 @@ class Reader {
     add(std::move(work));
   }
 
-  // rows: samples; columns: width of the state; depth: layers and directions, which run beside each other;
+  // rows: samples; columns: width of the state; depth: layers or directions that run beside each other;
   // groups: steps, one after the other.
   void recurrent(const AtenCall& call) {
     const AtenCall& forward = call.gradient_of ? *call.gradient_of : call;
@@ -326,10 +326,12 @@ class Reader {
     if (forward.reads.empty() || weights.empty() || forward.reads.front()->sizes.size() != 3)
       return other(call);
     const CallTensor& x = *forward.reads.front();
-    bool batch_first = false;  // the last flag
+    std::vector<bool> flags;  // the last two: whether it goes both ways, and whether samples come first
     for (const Json& value : *forward.args) {
-      if (value.is_boolean()) batch_first = value.get<bool>();
+      if (value.is_boolean()) flags.push_back(value.get<bool>());
     }
+    const bool batch_first = !flags.empty() && flags.back();
+    const bool both_ways = flags.size() > 1 && flags[flags.size() - 2];
     const bool gradient = call.gradient_of != nullptr;
     OpWork work = begun(forward, gradient ? OpFamily::kRecurrentGradient : OpFamily::kRecurrent, call.op);
     const double passes = gradient ? 2 : 1;
@@ -341,8 +343,9 @@ class Reader {
     work.arithmetic = arithmetic_of(work.element_bytes, tensor_float_ != TensorFloat::kNowhere);
     work.rows = samples;
     work.columns = std::floor(weights.front()->size(0) / gates);
-    work.depth = layers;
-    work.groups = length;
+    // The next layer may begin when the one before it has made its first step, unless that goes both ways.
+    work.depth = both_ways ? 2 : layers;
+    work.groups = length * (both_ways ? std::max(1.0, std::floor(layers / 2)) : 1);
     work.flops = 2 * samples * length * parameters * passes;
     work.bytes = (x.elements() + samples * length * work.columns * layers * 6 + parameters * length / 8) *
                  work.element_bytes * passes;
