@@ -506,7 +506,12 @@ void add_estimate(CLI::App& app) {
   add_store_options(*verb, o->common);
   add_device_option(*verb, o->common);
   add_output_options(*verb, o->common);
-  verb->callback([o] { run(*o); });
+  verb->callback([o, verb] {
+    // Without this the device at hand would answer for the one that was meant.
+    if (verb->count("--sheet") > 0 && o->sheet.empty())
+      throw bad_input("--sheet is empty; name a device or a file with its data sheet");
+    run(*o);
+  });
 }
 
 }  // namespace ampere

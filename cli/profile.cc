@@ -130,6 +130,14 @@ void run_device(const ProfileArguments& o) {
         session.store->path());
 }
 
+// What a shell's variable that is not set leaves behind is no answer to what was asked.
+void refuse_empty(const CLI::App& verb, const ProfileArguments& o) {
+  if (verb.count("MODEL") > 0 && o.model.model.empty())
+    throw bad_input("MODEL is empty; name a network, or leave it away to profile the device itself");
+  if (verb.count("--from") > 0 && o.from.empty())
+    throw bad_input("--from is empty; name a store of another such card, or a device's id");
+}
+
 // What is about one network makes no sense without one, and the other way round.
 void check_arguments(const CLI::App& verb, bool has_model) {
   const char* of_networks[] = {"--batch",         "--input",       "--dim",       "--restore-batchnorm",
@@ -212,6 +220,7 @@ void add_profile(CLI::App& app) {
   add_store_options(*verb, o->common);
   add_output_options(*verb, o->common);
   verb->callback([o, verb] {
+    refuse_empty(*verb, *o);
     check_arguments(*verb, !o->model.model.empty());
     o->model.model.empty() ? run_device(*o) : run(*o);
   });

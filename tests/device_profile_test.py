@@ -52,6 +52,11 @@ class DeviceProfileTest(AmpereTest):
         self.assert_refused(self.run_ampere("profile", "lenet5", "--minutes", "1", *worker), 2, "leave MODEL away")
         self.assert_refused(self.run_ampere("profile", "--minutes", "0", *worker), 2, "--minutes")
         self.assert_refused(self.run_ampere("profile", "--minutes", "many", *worker), 2, "--minutes")
+        self.assert_refused(self.run_ampere("profile", "", *worker), 2, "MODEL is empty")
+        self.assert_refused(self.run_ampere("profile", "--from", "", *worker), 2, "--from is empty")
+        self.assert_refused(self.run_ampere("profile", "--from", "/dev/null", *worker), 2, "keeps nothing")
+        self.assert_refused(self.run_ampere("profile", "--from", "x" * 5000, *worker), 2, "no such file")
+        self.assert_refused(self.run_ampere("estimate", "lenet5", "--sheet", ""), 2, "--sheet is empty")
         self.assert_refused(self.run_ampere("estimate", "lenet5", "--batch", "8,0"), 2, "--batch")
         self.assert_refused(self.run_ampere("estimate", "lenet5", "--batch", "8,x"), 2, "--batch")
 

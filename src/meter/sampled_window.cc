@@ -52,13 +52,13 @@ SampledWindow work_for(Seconds length, Meter& meter, const Work& work, const Clo
   const auto piece = std::max<std::int64_t>(1, std::llround(std::min(length / kPieces / pace, kMostInPiece)));
   const Seconds begin = clock();
   Seconds last = begin;
-  while (last - begin < length - pace / 2) {
+  do {  // once at least: an iteration may be longer than the window
     work(piece);
     const Seconds end = clock();
     window.times.push_back(((end - last) / static_cast<double>(piece)).value());
     window.iterations += static_cast<double>(piece);
     last = end;
-  }
+  } while (last - begin < length - pace / 2);
   window.length = last - begin;
   window.powers = powers_between(meter.samples(), begin + kAveraged, last);
   return window;

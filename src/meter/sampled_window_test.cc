@@ -55,6 +55,19 @@ TEST(SampledWindows, TellEnergyInAQuarterOfASecond) {
   }
 }
 
+TEST(SampledWindows, HoldAWholeIterationWhereThatIsLonger) {
+  for (const double iteration_s : {0.2, 0.3, 0.5, 0.9}) {
+    Card card;
+    card.iteration = Seconds(iteration_s);
+    ScriptedMeter meter = card.meter();
+    const WindowSummary summary = measure_windows(meter, card.work(), card.options());
+    EXPECT_TRUE(summary.sampled) << iteration_s;
+    EXPECT_NEAR(summary.energy / card.per_iteration(), 1, 0.01) << iteration_s;
+    EXPECT_NEAR(summary.time.value() / iteration_s, 1, 0.001) << iteration_s;
+    EXPECT_LE(card.iterations, 4) << iteration_s;
+  }
+}
+
 TEST(SampledWindows, AreForQuickLooksAtSlowCounters) {
   Card card;
   ScriptedMeter meter = card.meter();

@@ -1,8 +1,10 @@
 #include "model/relative.h"
 
+#include <filesystem>
 #include <set>
 #include <tuple>
 
+#include "base/capped.h"
 #include "base/error.h"
 
 namespace ampere {
@@ -17,7 +19,8 @@ StoredDevice device_with(const Store& store, const std::string& id, const std::s
     return d;
   }
   throw bad_input(store.path() + (id.empty() ? " has no device that anything was measured on"
-                                             : " has no device " + id + "; see: ampere store list"));
+                                             : " has no device " + capped(id) +
+                                                   ", and there is no such file; see: ampere store list"));
 }
 
 Json fingerprint_in(const Store& store, const std::string& id) {
@@ -40,15 +43,26 @@ Json elsewhere(Json fingerprint) {
   return fingerprint;
 }
 
-int copy_points(Store& store, const std::string& to, const Store& other, const std::string& from) {
+// However its path is written. Stores that are kept in memory are all of one name.
+bool same_store(const Store& a, const Store& b) {
+  if (&a == &b) return true;
+  std::error_code unknown;
+  return std::filesystem::equivalent(a.path(), b.path(), unknown) && !unknown;
+}
+
+// What `device` measured itself is no news from elsewhere: `other` may be a copy of its own store.
+int copy_points(Store& store, const std::string& device, const std::string& to, const Store& other,
+                const std::string& from) {
   int points = 0;
   for (const SurfaceCount& s : other.surfaces(from)) {
-    std::set<std::tuple<std::string, Channels, double>> known;
+    std::set<std::tuple<std::string, Channels, double>> own, known;
     const auto mark = [](const StoredPoint& p) {
       return std::make_tuple(p.measured_at, p.channels, p.measurement.time_s);
     };
+    for (const StoredPoint& p : store.points(device, s.recipe, s.surface.name)) own.insert(mark(p));
     for (const StoredPoint& p : store.points(to, s.recipe, s.surface.name)) known.insert(mark(p));
     for (StoredPoint p : other.points(from, s.recipe, s.surface.name)) {
+      if (own.count(mark(p))) continue;
       ++points;
       if (known.count(mark(p))) continue;
       if (p.origin.empty()) p.origin = other.path();
@@ -75,8 +89,7 @@ std::optional<Relative> relative_of(const Store& store, const std::string& devic
 }
 
 TakenOver take_over(Store& store, const std::string& device, const Store& other, const std::string& id) {
-  // Stores that are kept in memory are all of one name.
-  const bool within = &other == &store || (other.path() == store.path() && store.path() != ":memory:");
+  const bool within = same_store(store, other);
   const StoredDevice source = device_with(other, id, within ? device : "");
   const Json here = fingerprint_in(store, device);
   if (!same(here, source.fingerprint, "name") || !same(here, source.fingerprint, "type"))
@@ -93,7 +106,10 @@ TakenOver take_over(Store& store, const std::string& device, const Store& other,
                           same(here, source.fingerprint, "blas");
   Store::Transaction together(store);
   taken.relative.device = within ? source.id : store.know_device(elsewhere(source.fingerprint));
-  if (!within) taken.points = copy_points(store, taken.relative.device, other, source.id);
+  if (!within) taken.points = copy_points(store, device, taken.relative.device, other, source.id);
+  if (!within && taken.points == 0)
+    throw bad_input("all that " + other.path() + " has of " + taken.name +
+                    " was measured here; name a store of another card");
   store.put_fact(device, "", kFact, {{"device", taken.relative.device}, {"sister", taken.relative.sister}});
   together.commit();
   if (within) {

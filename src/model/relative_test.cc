@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "model/work_model.h"
 
@@ -36,6 +38,28 @@ TEST(Relative, SisterCardsShareAFingerprintAndStayApart) {
   EXPECT_EQ(relative_of(here, device)->device, taken.relative.device);
   take_over(here, device, there, "");  // again: nothing twice
   EXPECT_EQ(here.surfaces(taken.relative.device).front().points, 1);
+}
+
+TEST(Relative, WhatWasMeasuredHereIsNoNewsFromElsewhere) {
+  const std::string path = ::testing::TempDir() + "relative_own.db";
+  const std::string copy = ::testing::TempDir() + "relative_own_copy.db";
+  for (const std::string& p : {path, copy}) std::filesystem::remove(p);
+  {
+    Store here(path);
+    measure(here, here.add_device(card("580")), 1e-5);
+  }
+  std::filesystem::copy_file(path, copy);
+  Store here(path);
+  const std::string device = here.devices().front().id;
+  // The same file under another name, and a copy of it.
+  const auto another = std::filesystem::path(path).parent_path() / "." / "relative_own.db";
+  EXPECT_THROW(take_over(here, device, Store(another.string()), ""), Error);
+  EXPECT_THROW(take_over(here, device, Store(copy), ""), Error);
+  EXPECT_EQ(here.devices().size(), 1u);
+  EXPECT_FALSE(relative_of(here, device));
+  Store grown(copy);
+  measure(grown, device, 2e-5);
+  EXPECT_EQ(take_over(here, device, grown, "").points, 1);
 }
 
 TEST(Relative, OtherSoftwareIsToldApartAndOtherHardwareIsRefused) {

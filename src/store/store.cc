@@ -323,6 +323,8 @@ void require_store_path(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown))
     throw bad_input(path + ": a folder; --store must name a file");
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown))
+    throw bad_input(path + ": a pipe or a device, which keeps nothing; --store must name a file");
 }
 
 Store Store::to_read(const std::string& path) {

@@ -49,8 +49,8 @@ std::optional<Sizes> strides_seen_as(const Sizes& sizes, const Sizes& strides, c
   std::vector<Run> runs;  // the last dimension first
   for (std::size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] == 1) continue;
-    if (!runs.empty() && strides[i] == runs.back().length * runs.back().step)
-      runs.back().length *= sizes[i];
+    if (!runs.empty() && strides[i] == times(runs.back().length, runs.back().step))
+      runs.back().length = times(runs.back().length, sizes[i]);
     else
       runs.push_back({sizes[i], strides[i]});
   }
@@ -59,13 +59,13 @@ std::optional<Sizes> strides_seen_as(const Sizes& sizes, const Sizes& strides, c
   std::int64_t used = 1;
   for (std::size_t i = as.size(); i-- > 0;) {
     if (run == runs.size()) {  // only ones are left
-      out[i] = runs.empty() ? 1 : runs.back().length * runs.back().step;
+      out[i] = runs.empty() ? 1 : times(runs.back().length, runs.back().step);
       if (as[i] != 1) return std::nullopt;
       continue;
     }
-    out[i] = used * runs[run].step;
-    used *= as[i];
-    if (used > runs[run].length || runs[run].length % used != 0) return std::nullopt;
+    out[i] = times(used, runs[run].step);
+    used = times(used, as[i]);
+    if (used <= 0 || used > runs[run].length || runs[run].length % used != 0) return std::nullopt;
     if (used == runs[run].length) {
       ++run;
       used = 1;
