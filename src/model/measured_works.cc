@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/capped.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "model/layer_work.h"
@@ -240,7 +241,12 @@ MeasuredWorks measured_works(const DeviceProfile& profile) {
 
 std::optional<AskedWork> asked_work(const DeviceProfile& profile, const SurfacePlan& plan,
                                     Channels channels) {
-  const auto works = works_at(plan.surface, channels, profile.recipe(), profile.call_style());
+  std::optional<std::vector<CountedWork>> works;
+  try {
+    works = works_at(plan.surface, channels, profile.recipe(), profile.call_style());
+  } catch (const Error& e) {
+    throw Error(e.kind(), "layer " + capped(plan.kind.word(), 200) + ": " + e.what());
+  }
   if (!works) return std::nullopt;
   return AskedWork{place_of(plan.role, plan.kind, channels, profile.recipe()), *works};
 }

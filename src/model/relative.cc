@@ -12,17 +12,6 @@ namespace {
 
 constexpr const char* kFact = "relative";
 
-StoredDevice device_with(const Store& store, const std::string& id, const std::string& but) {
-  for (const StoredDevice& d : store.devices()) {
-    if (d.id == but || !d.problem.empty() || d.id.rfind(id, 0) != 0) continue;
-    if (id.empty() && store.surfaces(d.id).empty()) continue;
-    return d;
-  }
-  throw bad_input(store.path() + (id.empty() ? " has no device that anything was measured on"
-                                             : " has no device " + capped(id) +
-                                                   ", and there is no such file; see: ampere store list"));
-}
-
 Json fingerprint_in(const Store& store, const std::string& id) {
   for (const StoredDevice& d : store.devices()) {
     if (d.id == id) return d.fingerprint;
@@ -36,6 +25,26 @@ std::string text_of(const Json& fingerprint, const char* key) {
 }
 
 bool same(const Json& a, const Json& b, const char* key) { return text_of(a, key) == text_of(b, key); }
+
+// Empty `id`: the one used last of those that anything was measured on, of the same hardware where there is
+// one; if there is none, the caller says why another one does not do.
+StoredDevice device_with(const Store& store, const std::string& id, const std::string& but,
+                         const Json& here) {
+  std::optional<StoredDevice> other;
+  for (const StoredDevice& d : store.devices()) {
+    if (d.id == but || !d.problem.empty() || d.id.rfind(id, 0) != 0) continue;
+    if (!id.empty()) return d;
+    if (store.surfaces(d.id).empty()) continue;
+    if (same(here, d.fingerprint, "name") && same(here, d.fingerprint, "type") &&
+        same(here, d.fingerprint, "meter"))
+      return d;
+    if (!other) other = d;
+  }
+  if (other) return *other;
+  const std::string none = store.path() + (but.empty() ? " has no device " : " has no other device ");
+  if (id.empty()) throw bad_input(none + "that anything was measured on");
+  throw bad_input(none + capped(id) + ", and there is no such file; see: ampere store list");
+}
 
 // What tells a copied device from the one it is a relative of, which may have the very same fingerprint.
 Json elsewhere(Json fingerprint) {
@@ -70,6 +79,7 @@ int copy_points(Store& store, const std::string& device, const std::string& to, 
     }
   }
   for (const StoredFact& f : other.facts(from)) {
+    if (f.name == kFact) continue;  // it names a device of that store
     if (!store.fact(to, f.recipe, f.name)) store.put_fact(to, f.recipe, f.name, f.value);
   }
   return points;
@@ -90,8 +100,8 @@ std::optional<Relative> relative_of(const Store& store, const std::string& devic
 
 TakenOver take_over(Store& store, const std::string& device, const Store& other, const std::string& id) {
   const bool within = same_store(store, other);
-  const StoredDevice source = device_with(other, id, within ? device : "");
   const Json here = fingerprint_in(store, device);
+  const StoredDevice source = device_with(other, id, within ? device : "", here);
   if (!same(here, source.fingerprint, "name") || !same(here, source.fingerprint, "type"))
     throw bad_input("a profile is carried between cards of one name, and this is " + text_of(here, "name") +
                     ", that is " + text_of(source.fingerprint, "name") +

@@ -31,7 +31,8 @@ struct TakenOver {
 
 // Copies what `other` has of a device of the same name into the store, as a device of its own, and notes it
 // as a relative of `device`; a second time it adds what is new. `id` is that of the device in `other`, or how
-// it starts; empty: the one used last. Throws Error{kBadInput} where the two are no relatives.
+// it starts; empty: the one used last, of the same name and meter where there is one. Throws Error{kBadInput}
+// where the two are no relatives.
 TakenOver take_over(Store& store, const std::string& device, const Store& other, const std::string& id);
 
 }  // namespace ampere

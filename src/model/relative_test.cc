@@ -62,6 +62,18 @@ TEST(Relative, WhatWasMeasuredHereIsNoNewsFromElsewhere) {
   EXPECT_EQ(take_over(here, device, grown, "").points, 1);
 }
 
+TEST(Relative, OfAStoreWithSeveralDevicesTheSameHardwareTeaches) {
+  Store here(":memory:"), there(":memory:");
+  const std::string device = here.add_device(card("580"));
+  const std::string taught = there.add_device(card("570"));
+  measure(there, taught, 1e-5);
+  there.put_fact(taught, "", "relative", {{"device", "0123"}, {"sister", true}});
+  measure(there, there.add_device(card("580", "NVIDIA A40")), 1e-5);
+  const TakenOver taken = take_over(here, device, there, "");
+  EXPECT_FALSE(taken.relative.sister);
+  EXPECT_FALSE(relative_of(here, taken.relative.device));  // that is about devices of the other store
+}
+
 TEST(Relative, OtherSoftwareIsToldApartAndOtherHardwareIsRefused) {
   Store here(":memory:"), there(":memory:");
   const std::string device = here.add_device(card("590"));

@@ -51,6 +51,9 @@ void require_plausible_fact(const std::string& name, const Json& value, const st
     require_composition(JsonReader(value, where));
   } else if (begins_with(name, "profiling/")) {
     require_effort(JsonReader(value, where));
+  } else if (name == "relative") {
+    const JsonReader r(value, where);
+    r.text("device"), r.boolean("sister");
   }
 }
 
