@@ -101,6 +101,8 @@ def profile_of(
     source: str = "",
     **library: Any,
 ) -> Profile:
+    if source and minutes is None:
+        raise TypeError("profile() takes a source with minutes: how long the two are compared, a third of a minute, say")
     where = device_type(device)
     if minutes is not None:
         if model is not None:
@@ -129,8 +131,6 @@ def profile_of(
             f"{there.name} is known from a store alone; profiling takes the device itself: run this where it is, "
             'or say worker="ssh there python -m ampere.worker"'
         )
-    if source and minutes is None:
-        raise TypeError("profile() takes a source with minutes: how long the two are compared, a third of a minute, say")
     if minutes is not None:
         if source:
             taken = _core.learn_from(there, source)
