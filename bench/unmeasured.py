@@ -158,17 +158,26 @@ def group_of(name: str, batch: int) -> str:
     return "as people train it" if batch == NETWORKS[name].batch else "another batch"
 
 
+def own_device(store: str) -> str:
+    """Of a store that has one device, and perhaps a relative of it."""
+    with sqlite3.connect(store) as opened:
+        devices = opened.execute("SELECT id, fingerprint FROM device").fetchall()
+    opened.close()
+    (device,) = [number for number, fingerprint in devices if "elsewhere" not in json.loads(fingerprint)]
+    return device
+
+
 def until(store: str, there: str, seconds: float) -> int:
     """A copy without what its device measured later than so, of each precision; how many points are left."""
     shutil.copyfile(store, there)
     os.chmod(there, 0o644)
+    device = own_device(store)
     with sqlite3.connect(there) as copy:
-        (device,) = copy.execute("SELECT id FROM device WHERE last_used != '' ORDER BY last_used DESC").fetchone()
         kinds = {
             name: "float16" in details or "bfloat16" in details
             for name, details in copy.execute("SELECT name, details FROM surface")
         }
-        rows = copy.execute("SELECT id, surface, measured_at FROM point WHERE device = ? ORDER BY id", (device,)).fetchall()
+        rows = copy.execute("SELECT id, surface, measured_at FROM point WHERE device = ? ORDER BY measured_at", (device,)).fetchall()
         first: dict[bool, float] = {}
         gone = []
         for number, surface, at in rows:
@@ -187,7 +196,7 @@ def by_store(options: argparse.Namespace) -> None:
         if options.until is not None:
             store = str(pathlib.Path(folder) / "store.db")
             print(f"{until(options.store, store, options.until)} points of the device itself")
-        there = ampere.Device.stored(store)
+        there = ampere.Device.stored(store, own_device(store))
         for path in options.truth:
             for line in open(path, encoding="utf-8"):
                 truth = json.loads(line)
@@ -198,23 +207,10 @@ def by_store(options: argparse.Namespace) -> None:
                 found = ampere.estimate(
                     module, inputs, loss=loss, precision=recipe, device=there, exact=False, mode="replay"
                 )
-                low, high = found.interval()
-                time_low, time_high = found.time_interval()
-                row = (
-                    found.energy_j / truth["energy_j"] - 1,
-                    found.time_s / truth["time_s"] - 1,
-                    low <= truth["energy_j"] <= high,
-                    time_low <= truth["time_s"] <= time_high,
-                )
+                row, words = judged(found, truth)
                 for group in (group_of(name, batch), "all"):
                     rows.setdefault((group, recipe), []).append(row)
-                print(
-                    f"  {name + '@' + str(batch):26} {recipe:8} {truth['energy_j']:9.3f} J {100 * row[0]:+6.1f}% "
-                    f"(+-{50 * (high - low) / found.energy_j:3.0f}%){' ' if row[2] else '!'} "
-                    f"{1e3 * truth['time_s']:9.3f} ms {100 * row[1]:+6.1f}%{' ' if row[3] else '!'} "
-                    f"unmeasured {found.estimate.unmeasured:4.0%}",
-                    flush=True,
-                )
+                print(f"  {name + '@' + str(batch):26} {recipe:8} {words} unmeasured {found.estimate.unmeasured:4.0%}", flush=True)
     for (group, recipe), some in sorted(rows.items()):
         print(summary(f"{group}, {recipe}", some))
 
