@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 
 #include "base/error.h"
 #include "base/plain_text.h"
+#include "base/quantity_text.h"
 #include "progress.h"
 #include "text.h"
 
@@ -21,7 +23,8 @@ void add_output_options(CLI::App& verb, CommonOptions& o) {
 
 void add_store_options(CLI::App& verb, CommonOptions& o) {
   o.store = default_store_path();
-  verb.add_option("--store", o.store, "File that measurements are kept in [AMPERE_STORE]")
+  verb.add_option("--store", o.store,
+                  "File that measurements are kept in, or postgresql://... [AMPERE_STORE]")
       ->check([](const std::string& path) -> std::string {
         if (path.empty()) return "must name a file";
         require_store_path(path);
@@ -128,6 +131,23 @@ Session open_session(const CommonOptions& o) {
 
 Session open_worker(const CommonOptions& o) {
   return open_worker(SessionOptions{o.store, o.worker, o.meter});
+}
+
+double limit_watts(const std::string& text) {
+  const bool bare = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+  return parse_power(bare ? text + "W" : text, "--power-limit").value();
+}
+
+UntilDelivered::~UntilDelivered() {
+  const std::string file = store_.aside();
+  if (file.empty()) return;
+  try {
+    if (std::uncaught_exceptions() == 0) store_.deliver();
+  } catch (const Error&) {  // it waits on
+  }
+  if (store_.aside().empty()) return;
+  warn(store_.path() + ": away; what was measured since then waits in " + file +
+       " and is delivered by the next run, or by: ampere store deliver --store " + store_.path());
 }
 
 TrainingSetup setup_of(const ModelOptions& o) { return {o.batch, o.recipe}; }

@@ -50,6 +50,21 @@ LoadedModel load_model(const ModelOptions& options, const CommonOptions& common)
 Session open_session(const CommonOptions& options);
 Session open_worker(const CommonOptions& options);
 
+// Of --power-limit: "300" or "300W".
+double limit_watts(const std::string& text);
+
+// What is measured while a server is away waits in a file. Before this goes, that is brought there, or told.
+class UntilDelivered {
+ public:
+  explicit UntilDelivered(Store& store) : store_(store) {}
+  ~UntilDelivered();
+  UntilDelivered(const UntilDelivered&) = delete;
+  UntilDelivered& operator=(const UntilDelivered&) = delete;
+
+ private:
+  Store& store_;
+};
+
 TrainingSetup setup_of(const ModelOptions& options);
 // Progress bars on standard error, one for each task.
 OnStep shown(bool quiet);

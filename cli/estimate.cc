@@ -16,6 +16,7 @@
 #include "measure/recipe.h"
 #include "profile_command.h"
 #include "session/sheet.h"
+#include "tariff_options.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -36,10 +37,15 @@ struct EstimateArguments {
   std::string sheet;    // empty: what was measured tells
   std::string battery;  // empty: not asked
   std::string risk = "5%";
+  TariffOptions tariff;
+  std::string power_limit;  // empty: as the device comes
+  double clock_mhz = 0;     // 0: as the device comes
 
   bool probes() const { return probe || exact; }
   MeasureMode training() const { return mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager; }
-  EstimateOptions asked() const { return {method, training(), probe, exact}; }
+  EstimateOptions asked() const {
+    return {method, training(), probe, exact, power_limit.empty() ? 0 : limit_watts(power_limit), clock_mhz};
+  }
 };
 
 struct Job {
@@ -97,6 +103,7 @@ struct Answer {
   Job job;
   double risk = 0;
   std::optional<Admission> battery;
+  Tariff tariff;
 };
 
 Json estimate_json(const EstimateArguments& o, const LoadedModel& model, const Answer& a) {
@@ -126,15 +133,23 @@ Json estimate_json(const EstimateArguments& o, const LoadedModel& model, const A
                     {"known", a.probed->known},
                     {"time_s", a.probed->seconds}};
   }
+  put_tariff(out, a.tariff);
+  if (e.power_limit_w > 0 || e.clock_mhz > 0) {
+    out["setting"] = {{"power_limit_w", e.power_limit_w > 0 ? Json(e.power_limit_w) : Json()},
+                      {"clock_mhz", e.clock_mhz > 0 ? Json(e.clock_mhz) : Json()},
+                      {"modelled", true}};
+  }
   auto scope = [&](double n) {
-    return Json{{"iterations", n},
-                {"energy_j", (e.energy_j * n).value},
-                {"energy_low_j", (e.energy_j * n).low},
-                {"energy_high_j", (e.energy_j * n).high},
-                {"time_s", (e.time_s * n).value},
-                {"time_low_s", (e.time_s * n).low},
-                {"time_high_s", (e.time_s * n).high},
-                {"power_w", e.energy_j.value / e.time_s.value}};
+    Json figures = {{"iterations", n},
+                    {"energy_j", (e.energy_j * n).value},
+                    {"energy_low_j", (e.energy_j * n).low},
+                    {"energy_high_j", (e.energy_j * n).high},
+                    {"time_s", (e.time_s * n).value},
+                    {"time_low_s", (e.time_s * n).low},
+                    {"time_high_s", (e.time_s * n).high},
+                    {"power_w", e.energy_j.value / e.time_s.value}};
+    put_bill(figures, a.tariff, e.energy_j * n);
+    return figures;
   };
   out["iteration"] = scope(1);
   if (job.iterations > 0) {
@@ -271,6 +286,14 @@ void print_text(const EstimateArguments& o, const LoadedModel& model, const Answ
   }
   print(total);
   print("\n");
+  if (e.power_limit_w > 0 || e.clock_mhz > 0)
+    say(fmt::format("at {}: modelled, by what such settings did to other networks (docs/tuning.md)",
+                    PowerSetting{e.power_limit_w, e.clock_mhz}.text()));
+  if (!a.tariff.empty()) {
+    say(fmt::format("{}: {} at {}", job.iterations > 0 ? "the job" : "a million iterations",
+                    bill_text(a.tariff, e.energy_j * (job.iterations > 0 ? job.iterations : 1e6)),
+                    tariff_text(a.tariff)));
+  }
   if (a.battery) print_battery(o, a);
   print_advice(a);
   if (a.probed) {
@@ -323,7 +346,7 @@ std::string other_devices(const EstimateArguments& o, const Store& store, const 
 // One network at one batch, with what was asked of it besides.
 class Asked {
  public:
-  explicit Asked(const EstimateArguments& o) : o_(o) {
+  explicit Asked(const EstimateArguments& o) : o_(o), tariff_(o.tariff.tariff()) {
     if (!o.sheet.empty()) sheet_ = find_data_sheet(o.sheet);
     if (o.battery.empty()) return;
     battery_ = parse_energy(o.battery, "--battery");
@@ -395,6 +418,7 @@ class Asked {
     a.device = device;
     a.sheet = sheet_;
     a.risk = risk_;
+    a.tariff = tariff_;
     try {
       a.estimate = estimate_model(profile, network, setup_of(o.model), o.asked());
     } catch (const Error& error) {
@@ -429,6 +453,8 @@ class Asked {
                 {true, false, false, true, true},
                 -1};
     if (whole_jobs) table.header.push_back("job");
+    if (tariff_.price_per_kwh) table.header.push_back(whole_jobs ? "cost" : "cost of a million");
+    if (tariff_.carbon_g_per_kwh) table.header.push_back(whole_jobs ? "emits" : "a million emit");
     for (const AskedJob& job : jobs_) {
       const Estimate& e = job.answer.estimate;
       const auto batch = static_cast<double>(job.arguments.model.batch);
@@ -437,14 +463,19 @@ class Asked {
                             percent_text(e.unmeasured)});
       if (whole_jobs)
         table.rows.back().push_back(interval_text(e.energy_j * job.answer.job.iterations, joules_text));
+      const Bill bill = bill_of(tariff_, e.energy_j * (whole_jobs ? job.answer.job.iterations : 1e6));
+      if (bill.cost) table.rows.back().push_back(money_text(bill.cost->value, tariff_.currency));
+      if (bill.carbon_g) table.rows.back().push_back(carbon_text(bill.carbon_g->value));
     }
     ampere::print(table);
+    if (!tariff_.empty()) say("at " + tariff_text(tariff_));
     if (sheet_) say(sheet_note(*sheet_));
   }
 
   const EstimateArguments& o_;
   std::optional<DataSheet> sheet_;
   std::optional<Joules> battery_;
+  Tariff tariff_;
   double risk_ = 0;
   std::vector<AskedJob> jobs_;
 };
@@ -500,6 +531,10 @@ void add_estimate(CLI::App& app) {
   verb->add_option("--battery", o->battery,
                    "15Wh, 40kJ, 5000mAh@3.85V: does the job fit? Exit code 4 if not");
   verb->add_option("--risk", o->risk, "How often it may fail to, with --battery: 0.01% to 50%");
+  verb->add_option("--power-limit", o->power_limit, "Under a limit of so many watts, modelled: 300");
+  verb->add_option("--clock", o->clock_mhz, "With the device locked to so many MHz, modelled")
+      ->check(CLI::Range(1.0, 1e5));
+  add_tariff_options(*verb, o->tariff);
   verb->add_flag("--all", o->all_layers, "Show all layers of deep networks");
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);

@@ -82,12 +82,16 @@ int main(int argc, char** argv) {
   ampere::add_profile(app);
   ampere::add_estimate(app);
   ampere::add_measure(app, command);
+  ampere::add_run(app, command);
   ampere::add_evaluate(app);
   ampere::add_additivity(app);
   ampere::add_prune(app);
+  ampere::add_tune(app);
   ampere::add_train(app);
   ampere::add_schedule(app);
   ampere::add_report(app);
+  ampere::add_fleet(app);
+  ampere::add_slurm(app);
   ampere::add_store(app);
   ampere::add_completion(app);
   ampere::add_man(app);

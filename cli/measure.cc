@@ -28,20 +28,6 @@ struct MeasureArguments {
   std::string output;
 };
 
-Json figures_json(const std::vector<std::string>& command, const MeteredRun& run, const MeterInfo& info) {
-  const bool moved = run.energy > Joules(0);
-  return {{"schema_version", kOutputSchemaVersion},
-          {"command", command},
-          {"energy_j", moved ? Json(run.energy.value()) : Json(nullptr)},
-          {"time_s", run.time.value()},
-          {"power_w", moved ? Json((run.energy / run.time).value()) : Json(nullptr)},
-          {"meter", info.name},
-          {"scope", info.scope},
-          {"modelled", info.modelled},
-          {"still_running", run.still_running},
-          {"exit_status", run.exit_status}};
-}
-
 // The program owns standard output, so its cost goes to standard error and, as JSON, to a file, or behind
 // what the program wrote.
 void run_program(const MeasureArguments& o, const std::vector<std::string>& command) {
@@ -49,21 +35,7 @@ void run_program(const MeasureArguments& o, const std::vector<std::string>& comm
   const std::unique_ptr<Meter> meter = open_meter(o.common.meter);
   const MeterInfo& info = meter->info();
   const MeteredRun run = run_command(command, *meter);
-  const bool moved = run.energy > Joules(0);
-  if (!o.common.quiet) {
-    warn(fmt::format(
-        "{} in {}{}, meter {} ({}{})", moved ? joules_text(run.energy.value()) : "energy unknown",
-        seconds_text(run.time.value()), moved ? " at " + watts_text((run.energy / run.time).value()) : "",
-        info.name, info.scope, info.modelled ? ", modelled" : ""));
-    if (!moved)
-      warn("the meter did not move while the program ran; a longer run, or another --meter, may tell");
-  }
-  if (run.still_running > 0)
-    warn(
-        fmt::format("{} of the processes that the program started {} still running when it ended; what {} "
-                    "from then on, and with the meter cpu-model also before, is not counted",
-                    run.still_running, run.still_running == 1 ? "was" : "were",
-                    run.still_running == 1 ? "it takes" : "they take"));
+  tell_figures(run, info, o.common.quiet);
   const Json figures = figures_json(command, run, info);
   if (o.common.json) print_json(figures);
   if (!o.output.empty())

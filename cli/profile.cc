@@ -97,6 +97,7 @@ Json profile_header(const ProfileArguments& o, const Session& session, const Dev
 // No network in particular: the device itself.
 void run_device(const ProfileArguments& o) {
   Session session = open_session(o.common);
+  const UntilDelivered delivered(*session.store);
   std::optional<RelativeSummary> relative;
   if (!o.from.empty()) relative = learn_from(*session.store, session.device_id, o.from);
   DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
@@ -167,6 +168,7 @@ void run(ProfileArguments o) {
   if (!o.target.empty()) o.profiling.target = target_of(o.target);
   check(o.profiling);
   Session session = open_session(o.common);
+  const UntilDelivered delivered(*session.store);
   DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
   const ProfilingSummary done = profile_as_asked(session, profile, model, setup_of(o.model), o.profiling,
                                                  shown(o.common.quiet || o.common.json));

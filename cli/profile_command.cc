@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "protocol/process.h"
+#include "store/address.h"
 
 namespace ampere {
 
@@ -24,7 +25,7 @@ std::string profile_command(const ModelOptions& model, const CommonOptions& comm
   if (r.autotune) command += " --autotune on";
   if (r.threads != usual.threads) command += fmt::format(" --threads {}", r.threads);
   if (r.deterministic) command += " --deterministic";
-  if (common.store != default_store_path()) command += " --store " + word(common.store);
+  if (common.store != default_store_path()) command += " --store " + word(printable_address(common.store));
   return command;
 }
 

@@ -15,17 +15,13 @@
 #include "text.h"
 
 namespace ampere {
-namespace {
 
-// A line can be drawn again: on a terminal that knows how, unless its owner wants no escape sequences.
 bool can_redraw() {
   const char* no_colour = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   return isatty(STDERR_FILENO) != 0 && !(no_colour && *no_colour) &&
          !(terminal && std::strcmp(terminal, "dumb") == 0);
 }
-
-}  // namespace
 
 Progress::Progress(std::string title, bool quiet, std::chrono::milliseconds patience)
     : title_(std::move(title)), quiet_(quiet), terminal_(can_redraw()), patience_(patience) {}

@@ -9,6 +9,10 @@
 
 namespace ampere {
 
+// Lines on standard error can be drawn again: on a terminal that knows how, unless its owner wants no escape
+// sequences.
+bool can_redraw();
+
 // Redraws one line on a terminal; elsewhere, and where NO_COLOR is set or the terminal is a dumb one, prints
 // a line now and then. Quiet prints nothing.
 class Progress {

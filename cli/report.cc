@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -12,6 +11,8 @@
 #include "measure/recipe.h"
 #include "progress.h"
 #include "session/report.h"
+#include "store/address.h"
+#include "tariff_options.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -30,6 +31,7 @@ struct ReportArguments {
   std::string figures;
   std::string title = "AMPERE report";
   int width = 900;
+  TariffOptions tariff;
 };
 
 std::vector<KnownNetwork> networks_of(const ReportArguments& o) {
@@ -60,17 +62,18 @@ WrittenReport write(const ReportArguments& o, const Results& results, const Repo
   options.title = o.title;
   options.method = find_method(o.method).name;
   options.networks = networks_of(o);
-  const bool any_results =
-      !results.evaluations.empty() || !results.additivity.empty() || !results.curves.empty();
+  options.tariff = o.tariff.tariff();
+  const bool any_results = !results.evaluations.empty() || !results.additivity.empty() ||
+                           !results.curves.empty() || !results.tunings.empty();
   // A report of results alone needs no store, and does not make one.
   std::optional<Store> store;
   std::optional<StoredDevice> device;
-  if (std::filesystem::exists(o.common.store)) store.emplace(o.common.store);
+  if (store_exists(o.common.store)) store.emplace(Store::to_read(o.common.store));
   if (store && (!o.common.device.empty() || latest_device(*store)))
     device = choose_device(*store, o.common.device);
   if (!device && (!any_results || !o.models.empty() || !o.common.device.empty())) {
     require_store_path(o.common.store);
-    throw Error(ErrorKind::kNotProfiled, o.common.store +
+    throw Error(ErrorKind::kNotProfiled, printable_address(o.common.store) +
                                              ": no device was profiled yet; run: ampere profile "
                                              "MODEL --batch N, or name results with --results");
   }
@@ -98,6 +101,7 @@ void run(const ReportArguments& o) {
                 {"evaluations", data["evaluations"].size()},
                 {"additivity", data["additivity"].size()},
                 {"curves", data["curves"].size()},
+                {"tunings", data["tunings"].size()},
                 {"figures", written.figures}};
     print_json(out);
     return;
@@ -130,6 +134,7 @@ void add_report(CLI::App& app) {
   verb->add_option("--figure-width", o->width, "Width of those figures in pixels [900]")
       ->check(CLI::Range(300, 4000));
   verb->add_option("--title", o->title, "Heading of the page");
+  add_tariff_options(*verb, o->tariff);
   add_recipe_options(*verb, o->model);
   add_store_options(*verb, o->common);
   add_device_option(*verb, o->common);

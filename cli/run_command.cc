@@ -1,5 +1,6 @@
 #include "run_command.h"
 
+#include <fmt/core.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -16,6 +17,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "common.h"
+#include "text.h"
 
 extern char** environ;
 
@@ -41,6 +44,57 @@ class IgnoreSignals {
  private:
   struct sigaction interrupt_ {};
   struct sigaction quit_ {};
+};
+
+// Set while a program runs that is to get what is sent to this one.
+volatile sig_atomic_t running_program = 0;
+void pass_on(int number) {
+  if (running_program != 0) kill(static_cast<pid_t>(running_program), number);
+}
+
+// SIGTERM and SIGHUP go to the program; this one then ends as it does. Held back until there is a program.
+class PassSignalsOn {
+ public:
+  explicit PassSignalsOn(bool wanted) : wanted_(wanted) {
+    if (!wanted_) return;
+    sigemptyset(&passed_);
+    sigaddset(&passed_, SIGTERM);
+    sigaddset(&passed_, SIGHUP);
+    sigprocmask(SIG_BLOCK, &passed_, &mask_);
+    struct sigaction pass {};
+    pass.sa_handler = pass_on;
+    sigaction(SIGTERM, &pass, &terminate_);
+    sigaction(SIGHUP, &pass, &hang_up_);
+  }
+  ~PassSignalsOn() {
+    if (!wanted_) return;
+    running_program = 0;
+    sigaction(SIGTERM, &terminate_, nullptr);
+    sigaction(SIGHUP, &hang_up_, nullptr);
+    sigprocmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  PassSignalsOn(const PassSignalsOn&) = delete;
+  PassSignalsOn& operator=(const PassSignalsOn&) = delete;
+
+  void to(pid_t program) {
+    if (!wanted_) return;
+    running_program = program;
+    sigprocmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  // The program is not to inherit what is held back, nor what is ignored.
+  void prepare(posix_spawnattr_t& attributes, sigset_t& defaults) const {
+    if (!wanted_) return;
+    sigaddset(&defaults, SIGTERM);
+    sigaddset(&defaults, SIGHUP);
+    posix_spawnattr_setsigmask(&attributes, &mask_);
+  }
+
+ private:
+  bool wanted_;
+  sigset_t passed_{};
+  sigset_t mask_{};
+  struct sigaction terminate_ {};
+  struct sigaction hang_up_ {};
 };
 
 // Orphans of the program become children of this process, so that they can be found and waited for.
@@ -98,7 +152,7 @@ int reap_orphans(const std::set<pid_t>& ours) {
 
 }  // namespace
 
-MeteredRun run_command(const std::vector<std::string>& command, Meter& meter) {
+MeteredRun run_command(const std::vector<std::string>& command, Meter& meter, bool pass_signals_on) {
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
@@ -110,10 +164,12 @@ MeteredRun run_command(const std::vector<std::string>& command, Meter& meter) {
   sigemptyset(&defaults);
   sigaddset(&defaults, SIGINT);
   sigaddset(&defaults, SIGQUIT);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-
   const IgnoreSignals ignored;
+  PassSignalsOn passed(pass_signals_on);
+  passed.prepare(attributes, defaults);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF |
+                                                           (pass_signals_on ? POSIX_SPAWN_SETSIGMASK : 0)));
   const AdoptOrphans adopt;
   const std::set<pid_t> ours = children();  // a meter may have started some
   const Reading before = meter.read();
@@ -122,6 +178,7 @@ MeteredRun run_command(const std::vector<std::string>& command, Meter& meter) {
   const int code = posix_spawnp(&pid, arguments[0], nullptr, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
   if (code != 0) throw bad_input(command[0] + ": cannot be run: " + std::strerror(code));
+  passed.to(pid);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -130,6 +187,38 @@ MeteredRun run_command(const std::vector<std::string>& command, Meter& meter) {
   const Reading after = meter.read();
   const int exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return {after.energy - before.energy, end - start, exit_status, still_running};
+}
+
+Json figures_json(const std::vector<std::string>& command, const MeteredRun& run, const MeterInfo& info) {
+  const bool moved = run.energy > Joules(0);
+  return {{"schema_version", kOutputSchemaVersion},
+          {"command", command},
+          {"energy_j", moved ? Json(run.energy.value()) : Json(nullptr)},
+          {"time_s", run.time.value()},
+          {"power_w", moved ? Json((run.energy / run.time).value()) : Json(nullptr)},
+          {"meter", info.name},
+          {"scope", info.scope},
+          {"modelled", info.modelled},
+          {"still_running", run.still_running},
+          {"exit_status", run.exit_status}};
+}
+
+void tell_figures(const MeteredRun& run, const MeterInfo& info, bool quiet) {
+  const bool moved = run.energy > Joules(0);
+  if (!quiet) {
+    warn(fmt::format(
+        "{} in {}{}, meter {} ({}{})", moved ? joules_text(run.energy.value()) : "energy unknown",
+        seconds_text(run.time.value()), moved ? " at " + watts_text((run.energy / run.time).value()) : "",
+        info.name, info.scope, info.modelled ? ", modelled" : ""));
+    if (!moved)
+      warn("the meter did not move while the program ran; a longer run, or another --meter, may tell");
+  }
+  if (run.still_running > 0)
+    warn(
+        fmt::format("{} of the processes that the program started {} still running when it ended; what {} "
+                    "from then on, and with the meter cpu-model also before, is not counted",
+                    run.still_running, run.still_running == 1 ? "was" : "were",
+                    run.still_running == 1 ? "it takes" : "they take"));
 }
 
 }  // namespace ampere

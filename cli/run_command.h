@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "meter/meter.h"
 
 namespace ampere {
@@ -18,8 +19,12 @@ struct MeteredRun {
 };
 
 // Runs the program with this one's standard streams and waits for it; what it had started in the background
-// and has ended by then is counted, too. Throws Error{kBadInput} when it
-// cannot be started.
-MeteredRun run_command(const std::vector<std::string>& command, Meter& meter);
+// and has ended by then is counted, too. `pass_signals_on`: SIGTERM and SIGHUP go to the program instead of
+// ending this one. Throws Error{kBadInput} when it cannot be started.
+MeteredRun run_command(const std::vector<std::string>& command, Meter& meter, bool pass_signals_on = false);
+
+// What it took: as JSON, and on standard error.
+Json figures_json(const std::vector<std::string>& command, const MeteredRun& run, const MeterInfo& info);
+void tell_figures(const MeteredRun& run, const MeterInfo& info, bool quiet);
 
 }  // namespace ampere

@@ -12,9 +12,11 @@
 #include "base/error.h"
 #include "base/quantity_text.h"
 #include "common.h"
+#include "fleet/slurm.h"
 #include "schedule/exact.h"
 #include "schedule/jobs_file.h"
 #include "session/jobs.h"
+#include "tariff_options.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -31,6 +33,10 @@ struct ScheduleArguments {
   std::uint64_t seed = 1;
   bool compare = false;
   bool jointly = false;
+  TariffOptions tariff;
+  std::string price_forecast;  // files; empty: none
+  std::string carbon_forecast;
+  std::string slurm;  // what runs a job; empty: no script is asked for
 
   ScheduleOptions schedule(Solver which) const {
     ScheduleOptions s;
@@ -57,14 +63,37 @@ std::string wh_text(double joules) {
   return std::abs(wh) >= 0.1 ? fmt::format("{:.{}f} Wh", wh, std::abs(wh) < 10 ? 2 : 1) : joules_text(joules);
 }
 
+// By a forecast, of the plan as it is and as it was before jobs were moved to cheap hours.
+struct Forecasted {
+  Forecast forecast;
+  double before = 0, after = 0;
+};
+
 struct Report {
   Problem problem;
   Plan plan;
   std::optional<Simulation> simulation;
   std::optional<Plan> other;  // the heuristic's, to compare with
   bool modelled = false;
+  Tariff tariff;
+  std::optional<Forecasted> price, carbon;
+  std::size_t moved = 0;
   std::vector<std::optional<TrainingJob>> training;  // by job
 };
+
+Interval cost_interval(const LogNormal& cost) {
+  return {cost.mean(), cost.quantile(0.025), cost.quantile(0.975)};
+}
+
+// Of all planned jobs, as if all of them erred together: never too narrow.
+Interval planned_energy(const Report& r) {
+  Interval sum;
+  for (const PlannedJob& p : r.plan.jobs) {
+    const Interval one = cost_interval(r.problem.jobs[p.job].costs[p.device]->energy_j);
+    sum = {sum.value + one.value, sum.low + one.low, sum.high + one.high};
+  }
+  return sum;
+}
 
 std::string solver_text(const Plan& plan) {
   if (plan.optimal)
@@ -113,6 +142,16 @@ void print_text(const ScheduleArguments& o, const Report& r) {
       r.problem.jobs.size(), r.plan.value, r.plan.value_asked, solver_text(r.plan),
       o.jointly ? "all batteries and all deadlines together hold" : "each battery and each deadline holds",
       100 * (1 - risk), r.modelled ? "; energies are modelled, not measured" : ""));
+  if (!r.tariff.empty())
+    say(fmt::format("all of them: {} at {}", bill_text(r.tariff, planned_energy(r)), tariff_text(r.tariff)));
+  if (r.price)
+    say(fmt::format("by the forecast their energy costs {} instead of {}; {} of them were moved for it",
+                    money_text(r.price->after, r.tariff.currency),
+                    money_text(r.price->before, r.tariff.currency), r.moved));
+  if (r.carbon)
+    say(fmt::format("by the forecast it emits {} instead of {}{}", carbon_text(r.carbon->after),
+                    carbon_text(r.carbon->before),
+                    r.price ? "" : fmt::format("; {} jobs were moved for it", r.moved)));
   if (!r.plan.holds) {
     say("this plan could not be made safe: tried in draws, a battery or a deadline failed more often than "
         "that; later deadlines and fewer dependencies help");
@@ -150,6 +189,7 @@ Json job_json(const Report& r, const PlannedJob& p) {
             {"time_set_aside_s", p.end_s - p.start_s},
             {"battery_lowest_j", device.battery ? Json(p.battery_lowest_j) : Json()},
             {"battery_after_j", device.battery ? Json(p.battery_after_j) : Json()}};
+  put_bill(j, r.tariff, cost_interval(cost.energy_j));
   if (r.simulation) j["late_share"] = r.simulation->late[p.job];
   return j;
 }
@@ -187,6 +227,20 @@ void print_json_plan(const ScheduleArguments& o, const Report& r) {
               {"jobs", Json::array()},
               {"refused", Json::array()},
               {"devices", Json::array()}};
+  const Interval energy = planned_energy(r);
+  out["energy_j"] = energy.value;
+  out["energy_low_j"] = energy.low;
+  out["energy_high_j"] = energy.high;
+  put_tariff(out, r.tariff);
+  put_bill(out, r.tariff, energy);
+  for (const auto& [key, forecasted] :
+       {std::pair{"price_forecast", &r.price}, std::pair{"carbon_forecast", &r.carbon}}) {
+    if (!*forecasted) continue;
+    const std::string unit = forecasted == &r.carbon ? "_g" : "";
+    out[key] = {{"cost_before" + unit, (*forecasted)->before},
+                {"cost" + unit, (*forecasted)->after},
+                {"moved_jobs", r.moved}};
+  }
   for (const PlannedJob& p : r.plan.jobs) out["jobs"].push_back(job_json(r, p));
   for (const Refusal& refusal : r.plan.refused) {
     const bool near = refusal.device < r.problem.devices.size();
@@ -219,6 +273,23 @@ int exit_code_of(const Plan& plan) {
   return code;
 }
 
+// To cheap hours, or where nobody told prices to clean ones.
+void move_jobs(Report& r, const ScheduleOptions& options) {
+  if (!r.price && !r.carbon) return;
+  const std::vector<PlannedJob> before = r.plan.jobs;
+  r.plan = move_to_cheap_hours(r.problem, r.plan, (r.price ? r.price : r.carbon)->forecast, options);
+  for (const PlannedJob& p : r.plan.jobs) {
+    const auto was =
+        std::find_if(before.begin(), before.end(), [&](const PlannedJob& b) { return b.job == p.job; });
+    r.moved += was->device != p.device || std::abs(was->start_s - p.start_s) > 1;
+  }
+  for (auto* forecasted : {&r.price, &r.carbon}) {
+    if (!*forecasted) continue;
+    (*forecasted)->before = forecast_cost(r.problem, before, (*forecasted)->forecast);
+    (*forecasted)->after = forecast_cost(r.problem, r.plan.jobs, (*forecasted)->forecast);
+  }
+}
+
 void run(const ScheduleArguments& o) {
   const Solver which = o.compare ? Solver::kExact : o.which();
   const ScheduleOptions options = o.schedule(which);
@@ -228,14 +299,22 @@ void run(const ScheduleArguments& o) {
         fmt::format("{}: the exact solver takes at most {} jobs, found {}; use --solver heuristic", o.jobs,
                     kMostExactJobs, file.problem.jobs.size()));
   }
+  if (!o.slurm.empty() && o.common.json) throw bad_input("--slurm prints a shell script; leave --json away");
   Report r;
+  r.tariff = o.tariff.tariff();
+  if (!o.price_forecast.empty()) r.price.emplace().forecast = read_forecast(o.price_forecast);
+  if (!o.carbon_forecast.empty()) r.carbon.emplace().forecast = read_forecast(o.carbon_forecast);
   r.modelled = estimate_jobs(file, {o.jobs, o.common.store, worker_options(o.common.worker)});
   r.problem = std::move(file.problem);
   r.training = std::move(file.training);
   r.plan = schedule(r.problem, options);
+  move_jobs(r, options);
   if (o.compare) r.other = schedule(r.problem, o.schedule(Solver::kHeuristic));
   if (o.draws > 0) r.simulation = simulate(r.problem, r.plan.jobs, o.draws, o.seed + 1, options.errors);
-  o.common.json ? print_json_plan(o, r) : print_text(o, r);
+  if (!o.slurm.empty())
+    put(sbatch_script(r.problem, r.plan, o.slurm));
+  else
+    o.common.json ? print_json_plan(o, r) : print_text(o, r);
   if (const int code = exit_code_of(r.plan)) throw CLI::RuntimeError(code);
 }
 
@@ -255,6 +334,13 @@ void add_schedule(CLI::App& app) {
   verb->add_option("--correlation", o->correlation, "Of errors between kinds of jobs on one device");
   verb->add_flag("--compare", o->compare, "Exact and heuristic, and how far they are apart");
   verb->add_option("--seed", o->seed, "Of the heuristic and of the simulation");
+  add_tariff_options(*verb, o->tariff);
+  verb->add_option("--price-forecast", o->price_forecast,
+                   "CSV of hour (from now) and price of a kWh: jobs move to cheap hours");
+  verb->add_option("--carbon-forecast", o->carbon_forecast,
+                   "The same of grams of CO2e; decides where there are no prices");
+  verb->add_option("--slurm", o->slurm,
+                   "Print sbatch calls instead: what runs a job, e.g. \"./train.sh {job}\"");
   add_store_options(*verb, o->common);
   add_output_options(*verb, o->common);
   verb->callback([o] { run(*o); });

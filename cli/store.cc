@@ -7,6 +7,7 @@
 
 #include "ampere/version.h"
 #include "common.h"
+#include "store/address.h"
 #include "store/exchange.h"
 #include "text.h"
 #include "verbs.h"
@@ -17,8 +18,8 @@ namespace {
 // A store that somebody named, and not an empty one in its place.
 Store existing(const std::string& path) {
   require_store_path(path);
-  if (!std::filesystem::exists(path)) throw bad_input(path + ": there is no such store");
-  return Store(path);
+  if (!store_exists(path)) throw bad_input(path + ": there is no such store");
+  return Store::to_read(path);
 }
 
 void run_list(const CommonOptions& o) {
@@ -80,8 +81,8 @@ struct ExchangeOptions {
 void print_summary(const ExchangeOptions& o, const ImportSummary& s) {
   if (o.common.json) {
     print_json({{"schema_version", kOutputSchemaVersion},
-                {"store", o.common.store},
-                {"from", o.file},
+                {"store", printable_address(o.common.store)},
+                {"from", printable_address(o.file)},
                 {"devices_added", s.devices},
                 {"points_added", s.points},
                 {"points_known", s.points_known},
@@ -89,7 +90,7 @@ void print_summary(const ExchangeOptions& o, const ImportSummary& s) {
     return;
   }
   print("{} points added, {} were there already; {} new devices; kept in {}\n", s.points, s.points_known,
-        s.devices, o.common.store);
+        s.devices, printable_address(o.common.store));
 }
 
 void run_export(const ExchangeOptions& o) {
@@ -121,8 +122,9 @@ void run_import(const ExchangeOptions& o) {
 
 void run_merge(const ExchangeOptions& o) {
   const Store other = existing(o.file);
-  if (std::filesystem::exists(o.common.store) && std::filesystem::equivalent(o.file, o.common.store))
-    throw bad_input(o.file + ": that is the store itself");
+  std::error_code unknown;
+  if (o.file == o.common.store || std::filesystem::equivalent(o.file, o.common.store, unknown))
+    throw bad_input(printable_address(o.file) + ": that is the store itself");
   Store store(o.common.store);
   print_summary(o, merge_store(store, other));
 }
@@ -156,6 +158,44 @@ void run_check(const CommonOptions& o, bool remove) {
       fmt::format("{}: {} of its points, facts and devices cannot be used; remove them with: ampere store "
                   "check --remove --store {}",
                   store.path(), problems.size(), store.path()));
+}
+
+void run_deliver(const CommonOptions& o) {
+  Store store(o.store);
+  const Delivery d = store.deliver();
+  if (o.json) {
+    print_json({{"schema_version", kOutputSchemaVersion},
+                {"store", store.path()},
+                {"file", d.file},
+                {"points_added", d.points},
+                {"points_known", d.points_known},
+                {"facts_added", d.facts}});
+  } else {
+    print("{}: {} points that waited in {} are delivered, {} were there already\n", store.path(), d.points,
+          d.file, d.points_known);
+  }
+}
+
+struct GrantOptions {
+  CommonOptions common;
+  std::vector<std::string> readers, writers;
+};
+
+void run_grant(const GrantOptions& o) {
+  if (o.readers.empty() && o.writers.empty())
+    throw bad_input("name roles of the server, with --reader ROLE or --writer ROLE");
+  Store store(o.common.store);
+  for (const std::string& role : o.readers) store.grant(role, false);
+  for (const std::string& role : o.writers) store.grant(role, true);
+  if (o.common.json) {
+    print_json({{"schema_version", kOutputSchemaVersion},
+                {"store", store.path()},
+                {"readers", o.readers},
+                {"writers", o.writers}});
+  } else {
+    print("{}: {} may read, {} may write\n", store.path(), o.readers.size() + o.writers.size(),
+          o.writers.size());
+  }
 }
 
 void run_remove(const CommonOptions& o, std::int64_t point) {
@@ -205,6 +245,14 @@ void add_store(CLI::App& app) {
   add("check", "What cannot be used of it; exit code 1 if there is any", false,
       [all](const CommonOptions& o) { run_check(o, *all); })
       ->add_flag("--remove", *all, "Remove them");
+  add("deliver", "Bring points to a server that was away when they were measured", false, run_deliver);
+  auto roles = std::make_shared<GrantOptions>();
+  CLI::App* grant = verb->add_subcommand("grant", "Let roles of a PostgreSQL server use its store");
+  grant->add_option("--reader", roles->readers, "Roles that may read")->delimiter(',');
+  grant->add_option("--writer", roles->writers, "Roles that may read and write")->delimiter(',');
+  add_store_options(*grant, roles->common);
+  add_output_options(*grant, roles->common);
+  grant->callback([roles] { run_grant(*roles); });
   auto point = std::make_shared<std::int64_t>(0);
   add("remove", "Remove a point", false, [point](const CommonOptions& o) { run_remove(o, *point); })
       ->add_option("--point", *point, "Id of the point, as an error or ampere store check tells it")

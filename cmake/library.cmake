@@ -18,6 +18,10 @@ target_compile_features(libampere INTERFACE cxx_std_20)
 # What a program that links the static library must link behind it. Headers of other libraries are in none of ours.
 target_link_libraries(libampere PRIVATE SQLite::SQLite3 NLopt::nlopt protobuf::libprotobuf-lite PkgConfig::CBC
                                         Threads::Threads ${CMAKE_DL_LIBS} m)
+if(AMPERE_POSTGRESQL)
+  target_link_libraries(libampere PRIVATE PkgConfig::PQXX)
+  set(AMPERE_PC_POSTGRESQL " libpqxx")
+endif()
 if(AMPERE_SANITIZE)
   target_compile_options(libampere INTERFACE $<BUILD_INTERFACE:-fsanitize=${AMPERE_SANITIZE}>)
   target_link_options(libampere INTERFACE $<BUILD_INTERFACE:-fsanitize=${AMPERE_SANITIZE}>)

@@ -36,6 +36,9 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 # What a program that links the static library links, too (cmake/library.cmake).
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
     "libsqlite3-dev, libnlopt-dev, libnlopt-cxx-dev, libprotobuf-dev, coinor-libcbc-dev, pkg-config")
+if(AMPERE_POSTGRESQL)
+  string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libpqxx-dev")
+endif()
 set(CPACK_COMPONENT_AMPERE_DESCRIPTION
     "How many joules will it take to train this network on this device?\nThe program that answers before anyone trains it.")
 set(CPACK_COMPONENT_WORKER_DESCRIPTION

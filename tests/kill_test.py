@@ -38,7 +38,7 @@ class Killed(AmpereTest):
 
     def points(self):
         # A run that is killed at once leaves no store, or an empty one.
-        return rows(self.store) if self.store.exists() and rows(self.store, "PRAGMA user_version") == [(2,)] else []
+        return rows(self.store) if self.store.exists() and rows(self.store, "PRAGMA user_version") == [(3,)] else []
 
     def finished_points(self):
         if not self.log.exists():

@@ -16,8 +16,9 @@ import termios
 import support
 from support import AmpereTest, DATA, QUICK, scripted
 
-VERBS = ["", "detect", "models", "layers", "convert", "profile", "estimate", "measure", "evaluate", "additivity", "prune", "train", "schedule", "report",
-         "store", "store list", "store show", "completion", "man"]
+VERBS = ["", "detect", "models", "layers", "convert", "profile", "estimate", "measure", "run", "evaluate", "additivity", "prune", "tune", "train", "schedule", "report",
+         "fleet", "fleet detect", "fleet profile", "fleet estimate", "slurm", "slurm install", "slurm refresh", "slurm report",
+         "store", "store list", "store show", "store deliver", "store grant", "completion", "man"]
 # What prints tables.
 TABLES = [["models"], ["models", "--ops"], ["layers", "lenet5"], ["layers", "transformer", "--batch", "8"],
           ["layers", "resnet152"], ["layers", DATA / "branches.json"], ["store", "list"], ["store", "show"],

@@ -24,7 +24,7 @@ cuda-samples has one that keeps its power, too
 no-capture  has one that cannot
 no-energy   has one, and never tells an energy
 
-"9+" for N is measurement 9 and all after it. COUNT_FILE keeps the count when the worker is started again.
+SCRIPTED_NAME and SCRIPTED_UNIT name the device and the card. "9+" for N is measurement 9 and all after it. COUNT_FILE keeps the count when the worker is started again.
 """
 
 import json
@@ -95,6 +95,8 @@ def answer(verb, params, mode, number, failing, count):
     if verb == "detect":
         meters = {"meters": [], "default_meter": ""} if mode == "no-meter" else {"meters": [{**METER, "samples_s": 0.02 if mode == "cuda-samples" else None}], "default_meter": "imaginary"}
         kind = {"type": "cuda"} if mode in ("cuda", "cuda-samples", "no-capture", "no-energy", "odd-idle") else {}
+        if "SCRIPTED_NAME" in os.environ:
+            kind["name"] = os.environ["SCRIPTED_NAME"]
         if mode in NAMES:
             kind = {"name": NAMES[mode]}
         return {"result": {"device": {**DEVICE, **kind, "unit": os.environ.get("SCRIPTED_UNIT", "")}, **meters}}

@@ -40,13 +40,13 @@ class OlderStores(support.AmpereTest):
             self.assertGreater(done["surfaces"], 5)
             self.assertIn('"unknown_surfaces":[]', page.read_text().replace(" ", "").replace("\n", ""))
             self.assertEqual(rows(self.store, "SELECT device, recipe, surface, measurement FROM point ORDER BY id"), before)
-            self.assertEqual(rows(self.store, "PRAGMA user_version"), [(2,)])
+            self.assertEqual(rows(self.store, "PRAGMA user_version"), [(3,)])
             self.assert_intact()
 
     def test_a_newer_store_is_left_as_it_is(self):
         shutil.copy(STORES / "v1_cpu.db", self.store)
         with sqlite3.connect(self.store) as db:
-            db.execute("PRAGMA user_version = 3")
+            db.execute("PRAGMA user_version = 4")
         content = self.store.read_bytes()
         self.assert_refused(self.run_ampere("store", "list"), 2, "newer version")
         self.assertEqual(self.store.read_bytes(), content)
@@ -79,7 +79,7 @@ class Damaged(support.AmpereTest):
         self.damaged("v1_cpu.db", "PRAGMA user_version = -1")
         self.assert_refused(self.run_ampere("store", "list"), 2, "damaged")
 
-    def test_odd_rows_of_version_2(self):
+    def test_odd_rows_of_the_present_version(self):
         page = self.folder / "page.html"
         for statement in (
                 "DELETE FROM surface WHERE name = 'split/hidden/linear-relu@b10'",

@@ -219,3 +219,72 @@ class ConvSensors(nn.Module):
 
     def forward(self, series: torch.Tensor) -> torch.Tensor:
         return self.classes(self.features(series.transpose(1, 2)).mean(2))
+
+
+class DeepSpeech(nn.Module):
+    """Two convolutions over a spectrum, five GRUs both ways, one letter for every second moment."""
+
+    def __init__(self, bands: int = 161, width: int = 800, letters: int = 29):
+        super().__init__()
+        self.convolutions = nn.Sequential(
+            nn.Conv2d(1, 32, (41, 11), stride=(2, 2), padding=(20, 5)), nn.BatchNorm2d(32), nn.Hardtanh(0, 20),
+            nn.Conv2d(32, 32, (21, 11), stride=(2, 1), padding=(10, 5)), nn.BatchNorm2d(32), nn.Hardtanh(0, 20))
+        rows = ((bands + 1) // 2 + 1) // 2
+        self.gru = nn.GRU(32 * rows, width, 5, batch_first=True, bidirectional=True)
+        self.head = nn.Linear(2 * width, letters)
+
+    def forward(self, spectrum):
+        y = self.convolutions(spectrum)
+        y = y.permute(0, 3, 1, 2).flatten(2)
+        return self.head(self.gru(y)[0])
+
+
+class CharLstm(nn.Module):
+    """The next letter, by two LSTM layers of 512."""
+
+    def __init__(self, letters: int = 96, width: int = 512):
+        super().__init__()
+        self.embedding = nn.Embedding(letters, 64)
+        self.lstm = nn.LSTM(64, width, 2, batch_first=True, dropout=0.3)
+        self.head = nn.Linear(width, letters)
+
+    def forward(self, tokens):
+        return self.head(self.lstm(self.embedding(tokens))[0])
+
+
+class LstmTranslator(nn.Module):
+    """An encoder both ways, a decoder that looks at all of it by dot products."""
+
+    def __init__(self, words: int = 16000, width: int = 512):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.encoder = nn.LSTM(width, width // 2, 2, batch_first=True, bidirectional=True)
+        self.decoder = nn.LSTM(width, width, 2, batch_first=True)
+        self.mix = nn.Linear(2 * width, width)
+        self.head = nn.Linear(width, words)
+
+    def forward(self, tokens):
+        read = self.encoder(self.embedding(tokens))[0]
+        said = self.decoder(self.embedding(tokens.roll(1, 1)))[0]
+        weights = torch.softmax(said @ read.transpose(1, 2), -1)
+        return self.head(torch.tanh(self.mix(torch.cat([said, weights @ read], -1))))
+
+
+class DilatedSeries(nn.Module):
+    """Residual convolutions over time whose kernels reach twice as far from one to the next."""
+
+    def __init__(self, width: int = 128, levels: int = 8):
+        super().__init__()
+        self.stem = nn.Conv1d(1, width, 1)
+        self.layers = nn.ModuleList(
+            nn.Sequential(
+                nn.Conv1d(width, width, 3, padding=2**level, dilation=2**level), nn.ReLU(), nn.Dropout(0.1),
+                nn.Conv1d(width, width, 3, padding=2**level, dilation=2**level), nn.ReLU(), nn.Dropout(0.1))
+            for level in range(levels))
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, series):
+        x = self.stem(series)
+        for layer in self.layers:
+            x = torch.relu(x + layer(x))
+        return self.head(x.mean(-1))

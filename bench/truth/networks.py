@@ -190,6 +190,63 @@ def _whisper_tiny() -> Network:
     return Network(build, inputs, _integers(50000, 64), cross_entropy, 8, "80x3000 mel, 64 tokens")
 
 
+def _lraspp() -> nn.Module:
+    return torchvision.models.segmentation.lraspp_mobilenet_v3_large(
+        weights=None, weights_backbone=None, num_classes=21)
+
+
+def _deeplabv3_resnet50() -> nn.Module:
+    return torchvision.models.segmentation.deeplabv3_resnet50(
+        weights=None, weights_backbone=None, num_classes=21, aux_loss=False)
+
+
+def _bert_small_mlm(length: int) -> Network:
+    """Words that were hidden, of BERT in its small size."""
+    return Network(_transformer("BertForMaskedLM", "BertConfig", hidden_size=512, num_hidden_layers=4,
+                                num_attention_heads=8, intermediate_size=2048),
+                   _tokens(30522, length, "input_ids"), _integers(30522, length), cross_entropy, 32,
+                   f"{length} tokens")
+
+
+def _distilroberta(length: int) -> Network:
+    return _classify_text("RobertaForSequenceClassification", "RobertaConfig", 50265, 32, length,
+                          num_hidden_layers=6, max_position_embeddings=514)
+
+
+def _multilingual(length: int) -> Network:
+    """XLM-RoBERTa in its base size: a quarter of a million words."""
+    return _classify_text("XLMRobertaForSequenceClassification", "XLMRobertaConfig", 250002, 16, length,
+                          max_position_embeddings=514)
+
+
+def _mobilebert(length: int) -> Network:
+    return _classify_text("MobileBertForSequenceClassification", "MobileBertConfig", 30522, 32, length)
+
+
+def _dinov2_small(size: int) -> Network:
+    build = _transformer("Dinov2ForImageClassification", "Dinov2Config", hidden_size=384, num_hidden_layers=12,
+                         num_attention_heads=6, image_size=size, patch_size=14, num_labels=1000)
+    return Network(build, _floats("pixel_values", 3, size, size), _integers(1000), cross_entropy, 32,
+                   f"3x{size}x{size}")
+
+
+def _data2vec_audio(samples: int) -> Network:
+    build = _transformer("Data2VecAudioForSequenceClassification", "Data2VecAudioConfig", num_labels=12,
+                         apply_spec_augment=False, layerdrop=0.0)
+    return Network(build, _floats("input_values", samples), _integers(12), cross_entropy, 8,
+                   f"{samples} samples of sound")
+
+
+def _deep_speech(length: int) -> Network:
+    return Network(modules.DeepSpeech, _floats("spectrum", 1, 161, length), _integers(29, length // 2), cross_entropy,
+                   16, f"161x{length}")
+
+
+def _dilated_series(length: int) -> Network:
+    return Network(modules.DilatedSeries, _floats("series", 1, length), _integers(10), cross_entropy, 32,
+                   f"1x{length}")
+
+
 NETWORKS: dict[str, Network] = {
     # Convolution networks of torchvision.
     "alexnet": _vision("alexnet", 128),
@@ -303,6 +360,57 @@ NETWORKS: dict[str, Network] = {
     "gru_sensors_320": _sensors(modules.GruSensors, 320),
     "conv_sensors": _sensors(modules.ConvSensors, 256),
     "conv_sensors_600": _sensors(modules.ConvSensors, 600),
+    # And more, each at another input size too.
+    "resnext101_32x8d": _vision("resnext101_32x8d", 16),
+    "resnext101_32x8d_160": _vision("resnext101_32x8d", 16, 160),
+    "wide_resnet101_2": _vision("wide_resnet101_2", 16),
+    "wide_resnet101_2_192": _vision("wide_resnet101_2", 16, 192),
+    "vgg19": _vision("vgg19", 32),
+    "vgg19_160": _vision("vgg19", 32, 160),
+    "efficientnet_b2": _vision("efficientnet_b2", 32, 260),
+    "efficientnet_b2_224": _vision("efficientnet_b2", 32, 224),
+    "regnet_y_800mf": _vision("regnet_y_800mf", 64),
+    "regnet_y_800mf_192": _vision("regnet_y_800mf", 64, 192),
+    "regnet_x_1_6gf": _vision("regnet_x_1_6gf", 32),
+    "regnet_x_1_6gf_256": _vision("regnet_x_1_6gf", 32, 256),
+    "mnasnet1_3": _vision("mnasnet1_3", 64),
+    "mnasnet1_3_160": _vision("mnasnet1_3", 64, 160),
+    "squeezenet1_0": _vision("squeezenet1_0", 64),
+    "squeezenet1_0_288": _vision("squeezenet1_0", 64, 288),
+    "shufflenet_v2_x2_0": _vision("shufflenet_v2_x2_0", 64),
+    "shufflenet_v2_x2_0_192": _vision("shufflenet_v2_x2_0", 64, 192),
+    "convnext_base": _vision("convnext_base", 8),
+    "convnext_base_192": _vision("convnext_base", 8, 192),
+    "swin_b": _vision("swin_b", 8),
+    "swin_b_256": _vision("swin_b", 8, 256),
+    "vit_l_16": _vision("vit_l_16", 8),
+    "vit_l_16_192": _vision("vit_l_16", 8, 192, image_size=192),
+    "densenet201": _vision("densenet201", 16),
+    "densenet201_192": _vision("densenet201", 16, 192),
+    "lraspp_mobilenet": _segmentation(_lraspp, 21, 16, 320),
+    "lraspp_mobilenet_256": _segmentation(_lraspp, 21, 16, 256),
+    "deeplabv3_resnet50": _segmentation(_deeplabv3_resnet50, 21, 8, 256),
+    "deeplabv3_resnet50_224": _segmentation(_deeplabv3_resnet50, 21, 8, 224),
+    "bert_small_mlm": _bert_small_mlm(128),
+    "bert_small_mlm_64": _bert_small_mlm(64),
+    "distilroberta": _distilroberta(128),
+    "distilroberta_256": _distilroberta(256),
+    "multilingual": _multilingual(96),
+    "multilingual_160": _multilingual(160),
+    "mobilebert": _mobilebert(128),
+    "mobilebert_64": _mobilebert(64),
+    "dinov2_small": _dinov2_small(224),
+    "dinov2_small_168": _dinov2_small(168),
+    "data2vec_audio": _data2vec_audio(32000),
+    "data2vec_audio_48000": _data2vec_audio(48000),
+    "deep_speech": _deep_speech(300),
+    "deep_speech_200": _deep_speech(200),
+    "char_lstm": _words(modules.CharLstm, 96, 100, 96, 64, each=True),
+    "char_lstm_160": _words(modules.CharLstm, 96, 160, 96, 64, each=True),
+    "lstm_translator": _words(modules.LstmTranslator, 16000, 30, 16000, 64, each=True),
+    "lstm_translator_50": _words(modules.LstmTranslator, 16000, 50, 16000, 64, each=True),
+    "dilated_series": _dilated_series(1024),
+    "dilated_series_2048": _dilated_series(2048),
 }
 
 

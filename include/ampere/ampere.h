@@ -17,4 +17,6 @@
 #include "ampere/recipe.h"
 #include "ampere/report.h"
 #include "ampere/schedule.h"
+#include "ampere/tariff.h"
+#include "ampere/tune.h"
 #include "ampere/version.h"

@@ -71,6 +71,9 @@ struct Estimate {
   bool modelled = false;              // energies come from a model (CPU time times watts), not from a counter
   double composition_factor = 1;      // on energies, learned from whole networks; layers carry it already
   int composition_networks = 0;       // how many it was learned from
+  // The setting it is told for, which is modelled (docs/tuning.md); 0: as the device comes.
+  double power_limit_w = 0;
+  double clock_mhz = 0;
   std::vector<LayerEstimate> layers;
   std::optional<ProbeSummary> probed;  // what was measured for it, if that was asked for
 };
@@ -83,6 +86,10 @@ struct EstimateOptions {
   // "split" only. They are kept in the store.
   bool probe = false;
   bool exact = false;
+  // Under a power limit, or at a locked clock, of the device: told by what such settings did to other
+  // networks (docs/tuning.md), not by another profile. 0: as the device comes.
+  double power_limit_w = 0;
+  double clock_mhz = 0;
 };
 
 // Without probing it needs no worker and measures nothing: it follows from the store, the network and the

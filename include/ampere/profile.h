@@ -130,6 +130,21 @@ struct RelativeSummary {
 // Error{kBadInput} where there is no such device, where it is no relative, or where its meter was another.
 RelativeSummary learn_from(Device& device, const std::string& from);
 
+// A call of a captured step, or several that belong together, such as attention and its gradient: which of
+// the kinds it is, and which of the step's calls.
+struct StepCall {
+  int kind = 0;
+  std::vector<int> calls;  // by number: those of the forward pass first, then of backward, then of the update
+};
+
+// Runs a whole captured step on the device and keeps what its calls take within it, without their energies:
+// one point for each kind that is among the 32 that take the longest. `step` is one layer, all calls of the
+// step; `kinds` has one layer for each kind, the same calls by themselves. Returns how many kinds are known
+// by it. Throws Error{kBadInput} for steps that are no captured ones, for places that are not there and for
+// workers that cannot time calls.
+int time_calls(Device& device, const Model& step, const Model& kinds, const std::vector<StepCall>& calls,
+               const TrainingSetup& setup);
+
 // One network of a population: which parts it has, by their places among the candidates, and how often.
 struct PartCount {
   int part = 0;

@@ -8,6 +8,7 @@
 #include "ampere/device.h"
 #include "ampere/model.h"
 #include "ampere/recipe.h"
+#include "ampere/tariff.h"
 
 namespace ampere {
 
@@ -17,6 +18,8 @@ struct PageOptions {
   std::vector<Model> models = {};
   TrainingSetup setup = {};
   std::string method = "split";
+  // What a million iterations of each network are priced by, if it says anything.
+  Tariff tariff = {};
   // Files, or folders of files, that `ampere evaluate`, `additivity`, `detect` ... wrote with --json.
   std::vector<std::string> results = {};
   // Folder for every figure as SVG, with its numbers as CSV; made when missing. Empty: none are written.

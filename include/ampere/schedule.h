@@ -185,6 +185,30 @@ Plan schedule(const Problem& problem, const ScheduleOptions& options = {});
 Simulation simulate(const Problem& problem, const std::vector<PlannedJob>& plan, std::size_t draws,
                     std::uint64_t seed, const ErrorModel& model = {});
 
+// What a kWh costs, or emits, from now on.
+struct Forecast {
+  struct Rate {
+    double from_s = 0;   // until the next one begins
+    double per_kwh = 0;  // money, or grams of CO2 equivalent; may be negative
+  };
+  std::vector<Rate> rates = {};  // the first begins at 0
+  double end_s = 0;              // behind it nobody knows: it counts as the highest rate
+
+  // The mean of a time, in which energy is drawn evenly.
+  double mean_per_kwh(double start_s, double until_s) const;
+};
+// A CSV file of lines "HOUR,VALUE", hours from now; a header and lines that begin with # are allowed. Throws
+// Error{kBadInput} that names the line.
+Forecast read_forecast(const std::string& path);
+// What the energy of planned jobs costs by the forecast, each drawn evenly over its median time.
+double forecast_cost(const Problem& problem, const std::vector<PlannedJob>& jobs, const Forecast& forecast);
+// The same jobs at other times, in another order or on other devices where that makes their energy cheaper,
+// within deadlines, windows, batteries and dependencies. Never dearer than `plan`, and never less safe where
+// it holds. The cheapest that there is with up to 6 jobs that do not wait for each other, none on a battery,
+// and a forecast of two days by the hour (fewer jobs: longer).
+Plan move_to_cheap_hours(const Problem& problem, const Plan& plan, const Forecast& forecast,
+                         const ScheduleOptions& options = {});
+
 struct JobsFileOptions {
   std::string store = {};   // of devices whose entry names none; empty: as DeviceOptions::store
   std::string worker = {};  // runs TorchScript files, where there are any; empty: as DeviceOptions::worker

@@ -498,6 +498,11 @@ def learn_from(device: Device, source: str) -> RelativeSummary:
     Lets what was measured on a relative of the device count for it: another card of the name, or the same hardware under other software. `source`: the path of a store, or the id of a device in this one.
     """
 
+def time_calls(device: Device, step: Model, kinds: Model, calls: Sequence[tuple[int, Sequence[int]]], batch: int, recipe: Recipe | None) -> int:
+    """
+    Runs a whole captured step and keeps what its calls take within it. `calls`: for each that is meant its kind, a place in `kinds`, and its numbers among the step's calls. How many kinds are known by it.
+    """
+
 def parts_to_measure(device: Device, candidates: Model, batch: int, recipe: Recipe | None, population: Sequence[Sequence[tuple[int, float]]], most: int) -> list[int]:
     """
     An order of captured parts that are not measured yet: those first that make networks like those of the population known soonest. Networks are lists of parts, by their places, and how often each has them.

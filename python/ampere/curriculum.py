@@ -1,82 +1,92 @@
-"""What a device is measured by when nobody said for which network: the calls of a population of networks.
+"""What a device is measured by when nobody said for which network: training steps of a population of networks.
 
-Networks are made of calls, and calls that are alike cost alike. So single calls are measured, as they run in networks of
-many sorts and sizes, those first that make sums over such networks sure soonest. What is not in the population is told
-by its neighbours, with an interval that says how far they are.
+Networks are made of calls, and calls that are alike cost alike. So whole steps of networks of many sorts and sizes are
+run, and each of their calls is timed within them; and some of their parts are measured by themselves with their energy,
+those first that make sums over such networks sure soonest. What is not in the population is told by its neighbours,
+with an interval that says how far they are.
 """
 
 from __future__ import annotations
 
 import json
+import queue
 import random
+import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from . import _core
 from .capture import Step, Training, capture
-from .capture.parts import HOST, VIEWS, Part, body_of, footprint_of, last_phases, writers_of
+from .capture.parts import HOST, VIEWS, Part, Surroundings, body_of, network_of
 from .population import networks
-from .profiled import Profile
+from .profiled import Profile, known_of
 from .recipes import threads_of
 
-AT_ONCE = 12  # calls, between two looks at the clock
-SECONDS_EACH = 0.4  # of measuring, about
-CAPTURING = 0.15  # of the time: networks are drawn until it is over
-MOST_ROUNDS = 6  # of drawing, until there is enough that is not known yet
+AT_ONCE = 12  # parts, between two looks at the clock
+SECONDS_EACH = 0.4  # of measuring a part, about
+ROUNDS = (0.15, 0.45, 1.0)  # of the time, each with more networks: whenever it is stopped, it was worth it
+TIMING = 0.5  # of each round
+ALWAYS = 1e9  # times the time there is
 MOST_REFUSED_IN_A_ROW = 8
 LOOPS = (0, 200)  # modules of training loops whose issuing is timed, where a host issues work
-MOST_CANDIDATES = 2500
-MOST_OF_AN_OP = 200  # without foreach an optimizer makes a handful of calls for every tensor
-# Larger tensors than this take long to make, and tell little more.
-MOST_BYTES = {"cuda": 4 << 30, "cpu": 256 << 20}
+MOST_CANDIDATES = 500  # parts of the population that are weighed against each other
+MOST_OF_A_NETWORK = 14
+# A larger step than this takes long to run, and tells little more.
+MOST_FLOPS = {"cuda": 2e13, "cpu": 4e10}
 GRADIENTS_WITH = ("aten::scaled_dot_product_attention", "aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu")
 
 
-class Candidates:
-    """Calls of networks, each once, and which network has which how often."""
+@dataclass
+class Drawn:
+    """A network of the population, as the device is asked about it."""
 
-    def __init__(self, where: str):
-        self.where = where
-        self.numbers: dict[str, int] = {}
-        self.nodes: list[dict[str, Any]] = []
-        self.of_ops: Counter[str] = Counter()
-        self.population: list[list[tuple[int, float]]] = []
+    step: str  # the calls of the whole step
+    kinds: list[dict[str, Any]] = field(default_factory=list)  # nodes of single calls
+    calls: list[tuple[int, list[int]]] = field(default_factory=list)  # a kind, and numbers of the step's calls
+    parts: list[tuple[dict[str, Any], float]] = field(default_factory=list)  # nodes, and how often it has them
 
-    def add(self, step: Step) -> None:
-        footprint, phases, writers = footprint_of(step), last_phases(step), writers_of(step)
-        counts: dict[int, float] = {}
-        for part in single_calls(step):
-            body, _ = body_of(step, part, footprint, phases, writers)
-            if not runs_alone(body, MOST_BYTES[self.where]):
-                continue
-            text = json.dumps(body, separators=(",", ":"), sort_keys=True)
-            if text not in self.numbers:
-                calls = [step.calls[i] for i in part.calls]
-                if len(self.nodes) >= MOST_CANDIDATES or self.of_ops[calls[0].op] >= MOST_OF_AN_OP:
-                    continue
-                self.of_ops[calls[0].op] += 1
-                self.numbers[text] = len(self.nodes)
-                self.nodes.append(
-                    {
-                        "op": "calls",
-                        "name": f"{calls[0].op.removeprefix('aten::')} {len(self.nodes)}",
-                        "label": calls[0].op.removeprefix("aten::"),
-                        "flops": sum(c.flops for c in calls),
-                        "bytes": max(1, sum(t_bytes(t) for t in body["tensors"])),
-                        "calls": text,
-                    }
-                )
-            number = self.numbers[text]
-            counts[number] = counts.get(number, 0.0) + 1
-        if counts:
-            self.population.append(list(counts.items()))
 
-    def network(self, places: list[int]) -> _core.Model:
-        return network_of([self.nodes[place] for place in places])
+def drawn_of(step: Step) -> Drawn:
+    around = Surroundings(step)
+    whole, _ = body_of(step, Part("", "", list(range(len(step.calls)))), around)
+    drawn = Drawn(told(whole))
+    by_phase = [i for phase in ("forward", "backward", "update") for i, c in enumerate(step.calls) if c.phase == phase]
+    numbers = {index: number for number, index in enumerate(by_phase)}
+    places: dict[str, int] = {}
+    for part in single_calls(step):
+        body, _ = body_of(step, part, around)
+        if not tells_something(body):
+            continue
+        text = told(body)
+        if text not in places:
+            places[text] = len(drawn.kinds)
+            calls = [step.calls[i] for i in part.calls]
+            drawn.kinds.append(node_of(calls[0].op.removeprefix("aten::"), text, sum(c.flops for c in calls), body))
+        drawn.calls.append((places[text], [numbers[i] for i in part.calls]))
+    counts: dict[str, tuple[dict[str, Any], float]] = {}
+    for node in network_of(step)["nodes"]:
+        if node["op"] == "calls" and node["name"] != HOST:
+            counts[node["calls"]] = node, counts.get(node["calls"], (node, 0.0))[1] + 1
+    drawn.parts = sorted(counts.values(), key=lambda part: -work_of(part[0]))[:MOST_OF_A_NETWORK]
+    return drawn
+
+
+def told(body: dict[str, Any]) -> str:
+    return json.dumps(body, separators=(",", ":"), sort_keys=True)
+
+
+def node_of(label: str, calls: str, flops: int, body: dict[str, Any]) -> dict[str, Any]:
+    bytes_ = max(1, sum(t_bytes(t) for t in body["tensors"]))
+    return {"op": "calls", "name": label, "label": label, "flops": flops, "bytes": bytes_, "calls": calls}
+
+
+def work_of(node: dict[str, Any]) -> float:
+    """Some hundred FLOPs take as long as moving a byte."""
+    return float(node.get("bytes", 1)) + float(node.get("flops", 0)) / 100
 
 
 def single_calls(step: Step) -> Iterator[Part]:
@@ -97,77 +107,173 @@ def t_bytes(tensor: dict[str, Any]) -> int:
     return size
 
 
-def runs_alone(body: dict[str, Any], most_bytes: int) -> bool:
+def tells_something(body: dict[str, Any]) -> bool:
     """What reads or makes nothing large enough to be worth a kernel is left to its neighbours."""
     calls = [call for phase in ("forward", "backward", "update") for call in body.get(phase, [])]
     made = {n for call in calls for n in call["out"] if n is not None}
     in_place = any(call["op"].endswith("_") for call in calls)  # as optimizers change many tensors at once
     if not in_place and not any(t_bytes(body["tensors"][number]) > 0 for number in made):
         return False
-    if any(tensor.get("from") == "host" for tensor in body["tensors"]):
-        return False
-    return sum(t_bytes(tensor) for tensor in body["tensors"]) <= most_bytes
+    return not any(tensor.get("from") == "host" for tensor in body["tensors"])
 
 
-def measure_calls(
+def population(where: str, precision: str, seed: int) -> Iterator[Drawn]:
+    for model, inputs, loss, optimizer in networks(random.Random(seed), where):
+        step = capture(Training(model, inputs, loss, optimizer, precision), torch.device(where))
+        if sum(call.flops for call in step.calls) <= MOST_FLOPS[where]:
+            yield drawn_of(step)
+
+
+class Ahead:
+    """Draws the next networks while the device is busy with one; on a processor, only when one is asked for."""
+
+    def __init__(self, drawn: Iterator[Drawn], where: str):
+        self.drawn, self.made = drawn, queue.Queue[Any](maxsize=2)
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.draw, daemon=True) if where != "cpu" else None
+        if self.thread:
+            self.thread.start()
+
+    def draw(self) -> None:
+        while not self.ended.is_set():
+            try:
+                one: Any = next(self.drawn)
+            except Exception as e:  # told where it is asked for
+                one = e
+            while not self.ended.is_set():
+                try:
+                    self.made.put(one, timeout=0.2)
+                    break
+                except queue.Full:
+                    continue
+            if isinstance(one, Exception):
+                return
+
+    def next(self) -> Drawn:
+        one = self.made.get() if self.thread else next(self.drawn)
+        if isinstance(one, Exception):
+            raise one
+        return one
+
+    def __enter__(self) -> Ahead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        if self.thread:
+            self.thread.join()
+
+
+class Curriculum:
+    """Of one device under one precision, until the minutes are over; what is measured is kept at once."""
+
+    def __init__(self, there: _core.Device, where: str, precision: str, minutes: float, done: Profile, on_step: Any):
+        self.there, self.where, self.done, self.on_step = there, where, done, on_step
+        self.start = time.monotonic()
+        self.seconds = 60 * minutes
+        strict = precision if precision in ("fp32", "tf32") and where != "cpu" else "default"
+        self.recipe = _core.Recipe(optimizer="captured", precision=strict, threads=threads_of(where))
+        self.nodes: dict[str, dict[str, Any]] = {}  # parts of the population, by their calls
+        self.networks: list[list[tuple[str, float]]] = []
+        self.timed = 0  # kinds of calls
+        self.refusals: list[str] = []
+        self.in_a_row = 0
+
+    def over(self, share: float = 1.0) -> bool:
+        return time.monotonic() > self.start + share * self.seconds
+
+    def time_step(self, drawn: Drawn) -> None:
+        step = network_of_nodes([{**node_of("step", drawn.step, 0, {"tensors": []}), "flops": 1}])
+        try:
+            self.timed += _core.time_calls(
+                self.there, step, network_of_nodes(drawn.kinds), drawn.calls, 1, self.recipe
+            )
+        except _core.NoMeterError:
+            raise
+        except _core.Error as e:
+            self.refused("a step", e, bool(self.timed))
+            return
+        self.in_a_row = 0
+        for node, _ in drawn.parts:
+            self.nodes.setdefault(node["calls"], node)
+        self.networks.append([(node["calls"], count) for node, count in drawn.parts])
+
+    def refused(self, what: str, e: Exception, worked_before: bool) -> None:
+        self.refusals.append(f"{what}: {e}")
+        self.in_a_row += 1
+        if self.in_a_row >= MOST_REFUSED_IN_A_ROW or not worked_before and len(self.refusals) >= 3:
+            raise e  # it is not the calls
+
+    def parts(self, rng: random.Random) -> list[dict[str, Any]]:
+        """Those that tell the most about all others first."""
+        names = list(self.nodes)
+        if len(names) > MOST_CANDIDATES:
+            names = rng.sample(names, MOST_CANDIDATES)
+        place = {name: i for i, name in enumerate(names)}
+        sums = [[(place[name], n) for name, n in network if name in place] for network in self.networks]
+        nodes = [self.nodes[name] for name in names]
+        if not nodes:
+            return []
+        order = _core.parts_to_measure(
+            self.there, network_of_nodes(nodes), 1, self.recipe, [s for s in sums if s], len(nodes)
+        )
+        return [nodes[i] for i in order]
+
+    def measure(self, nodes: list[dict[str, Any]], until: float) -> None:
+        """A part that the device refuses is left out, and the others are measured."""
+        if self.over(until):
+            return
+        try:
+            self.done.took_kinds(
+                _core.profile(self.there, network_of_nodes(nodes), 1, self.recipe, exact=True, on_step=self.on_step)
+            )
+            self.in_a_row = 0
+        except _core.NoMeterError:
+            raise
+        except _core.Error as e:
+            if len(nodes) > 1:
+                for half in (nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]):
+                    self.measure(half, until)
+                return
+            self.refused(nodes[0]["label"], e, bool(self.done.parts))
+
+    def run(self, drawn: Ahead, rng: random.Random) -> None:
+        if self.where != "cpu":
+            self.measure([loop_node(modules) for modules in LOOPS], 1.0)
+        before = 0.0
+        while not self.networks:  # however little time there is, something is known after it
+            self.time_step(drawn.next())
+        for end in ROUNDS:
+            timing_ends = before + TIMING * (end - before)
+            while not self.over(timing_ends):
+                self.time_step(drawn.next())
+            order = self.parts(rng)
+            while order and not self.over(end):
+                left = self.start + end * self.seconds - time.monotonic()
+                some = max(1, min(AT_ONCE, int(left / SECONDS_EACH)))
+                self.measure(order[:some], end)
+                order = order[some:]
+            before = end
+        if not self.done.parts:
+            self.measure(self.parts(rng)[:1], ALWAYS)
+
+
+def measure_device(
     there: _core.Device,
     where: str,
     precision: str,
     minutes: float,
     done: Profile,
     on_step: Callable[[_core.Step], object] | None = None,
-    seed: int = 0,
 ) -> None:
-    """Until the minutes are over; what is measured is kept at once, and known the next time."""
-    start = time.monotonic()
-    end = start + 60 * minutes
-    strict = precision if precision in ("fp32", "tf32") and where != "cpu" else "default"
-    recipe = _core.Recipe(optimizer="captured", precision=strict, threads=threads_of(where))
-    candidates, drawn = Candidates(where), networks(random.Random(seed), where)
-    order: list[int] = []
-    for _ in range(MOST_ROUNDS):
-        until = time.monotonic() + CAPTURING * 60 * minutes
-        while time.monotonic() < until and len(candidates.nodes) < MOST_CANDIDATES:
-            model, inputs, loss, optimizer = next(drawn)
-            candidates.add(capture(Training(model, inputs, loss, optimizer, precision), torch.device(where)))
-        everything = candidates.network(list(range(len(candidates.nodes))))
-        order = _core.parts_to_measure(there, everything, 1, recipe, candidates.population, len(candidates.nodes))
-        if len(order) * SECONDS_EACH > end - time.monotonic() or len(candidates.nodes) >= MOST_CANDIDATES:
-            break
-    refusals: list[str] = []
-    in_a_row = 0
-
-    def measure(nodes: list[dict[str, Any]]) -> None:
-        """A call that the device refuses is left out, and the others are measured."""
-        nonlocal in_a_row
-        if time.monotonic() > end:
-            return
-        try:
-            done.took_kinds(_core.profile(there, network_of(nodes), 1, recipe, exact=True, on_step=on_step))
-            in_a_row = 0
-        except _core.NoMeterError:
-            raise
-        except _core.Error as e:
-            if len(nodes) > 1:
-                for half in (nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]):
-                    measure(half)
-                return
-            refusals.append(f"{nodes[0]['label']}: {e}")
-            in_a_row += 1
-            if in_a_row >= MOST_REFUSED_IN_A_ROW or not done.parts and len(refusals) >= 3:
-                raise  # it is not the calls
-
-    if where != "cpu":
-        measure([loop_node(modules) for modules in LOOPS])
-    place = 0
-    while place < len(order) and time.monotonic() < end:
-        some = max(1, min(AT_ONCE, int((end - time.monotonic()) / SECONDS_EACH)))
-        measure([candidates.nodes[i] for i in order[place : place + some]])
-        place += some
+    """Until the minutes are over. Another run goes on with other networks."""
+    seed = sum(known.points for known in known_of(done, there).known)
+    run = Curriculum(there, where, precision, minutes, done, on_step)
+    with Ahead(population(where, precision, seed), where) as drawn:
+        run.run(drawn, random.Random(seed))
     done.notes.append(
-        f"chosen among {len(candidates.nodes)} calls of {len(candidates.population)} networks"
-        + ("; all of them are known now" if place >= len(order) else "")
-        + (f"; {len(refusals)} could not be measured, first {refusals[0]}" if refusals else "")
+        f"{run.timed} calls were timed within the steps of {len(run.networks)} networks"
+        + (f"; {len(run.refusals)} could not be measured, first {run.refusals[0]}" if run.refusals else "")
     )
 
 
@@ -177,8 +283,8 @@ def loop_node(modules: int) -> dict[str, Any]:
     return {"op": "calls", "name": name, "label": "host", "bytes": 1, "calls": "{}", "host": [modules]}
 
 
-def network_of(nodes: list[dict[str, Any]]) -> _core.Model:
+def network_of_nodes(nodes: list[dict[str, Any]]) -> _core.Model:
     chain: list[dict[str, Any]] = [{"op": "input", "name": "(input)", "shape": [1]}]
-    for node in nodes:
-        chain.append({**node, "batch": 1, "inputs": [chain[-1]["name"]]})
+    for number, node in enumerate(nodes):
+        chain.append({**node, "name": f"{node['label']} {number}", "batch": 1, "inputs": [chain[-1]["name"]]})
     return _core.Model.from_json(json.dumps({"schema_version": 1, "name": "calls", "nodes": chain}))

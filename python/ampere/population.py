@@ -22,15 +22,31 @@ def normed(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int 
     return nn.Sequential(convolution, nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
 
 
-class Residual(nn.Module):
-    def __init__(self, inputs: int, width: int, outputs: int, stride: int, groups: int = 1):
+class Gate(nn.Module):
+    """Over channels, by the mean of each."""
+
+    def __init__(self, width: int, inner: int):
         super().__init__()
-        self.branch = nn.Sequential(
-            normed(inputs, width, 1),
-            normed(width, width, 3, stride, groups),
-            nn.Conv2d(width, outputs, 1, bias=False),
-            nn.BatchNorm2d(outputs),
-        )
+        self.layers = nn.Sequential(nn.Conv2d(width, inner, 1), nn.SiLU(), nn.Conv2d(inner, width, 1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.sigmoid(self.layers(nn.functional.adaptive_avg_pool2d(x, 1)))
+
+
+class Residual(nn.Module):
+    """Of two convolutions of three, or of one between two that mix channels."""
+
+    def __init__(
+        self, inputs: int, width: int, outputs: int, stride: int, groups: int = 1, gated: bool = False, two: bool = False
+    ):
+        super().__init__()
+        if two:
+            branch = [normed(inputs, width, 3, stride), nn.Conv2d(width, outputs, 3, padding=1, bias=False)]
+        else:
+            branch = [normed(inputs, width, 1), normed(width, width, 3, stride, groups)]
+            branch += [Gate(width, max(8, inputs // 4))] if gated else []
+            branch += [nn.Conv2d(width, outputs, 1, bias=False)]
+        self.branch = nn.Sequential(*branch, nn.BatchNorm2d(outputs))
         same = stride == 1 and inputs == outputs
         self.shortcut = nn.Identity() if same else nn.Conv2d(inputs, outputs, 1, stride, bias=False)
 
@@ -45,16 +61,12 @@ class Separable(nn.Module):
         super().__init__()
         width = inputs * expand
         self.widen, self.depthwise = normed(inputs, width, 1), normed(width, width, kernel, stride, width)
-        self.gate = nn.Sequential(nn.Conv2d(width, width // 4, 1), nn.SiLU(), nn.Conv2d(width // 4, width, 1))
-        self.gated = gated
+        self.gate = Gate(width, max(8, width // 4)) if gated else nn.Identity()
         self.narrow = nn.Sequential(nn.Conv2d(width, outputs, 1, bias=False), nn.BatchNorm2d(outputs))
         self.adds = stride == 1 and inputs == outputs
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.depthwise(self.widen(x))
-        if self.gated:
-            y = y * torch.sigmoid(self.gate(nn.functional.adaptive_avg_pool2d(y, 1)))
-        y = self.narrow(y)
+        y = self.narrow(self.gate(self.depthwise(self.widen(x))))
         return x + y if self.adds else y
 
 
@@ -66,10 +78,12 @@ class ChannelsLastBlock(nn.Module):
         self.depthwise = nn.Conv2d(width, width, 7, padding=3, groups=width)
         self.norm = nn.LayerNorm(width)
         self.mix = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.scale = nn.Parameter(torch.ones(width, 1, 1))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.mix(self.norm(self.depthwise(x).permute(0, 2, 3, 1)))
-        return x + y.permute(0, 3, 1, 2)
+        y = self.scale * self.mix(self.norm(self.depthwise(x).permute(0, 2, 3, 1))).permute(0, 3, 1, 2)
+        y += x  # so it stays with channels last, and the next block reads it so
+        return y
 
 
 class Convolutional(nn.Module):
@@ -135,18 +149,305 @@ class Recurrent(nn.Module):
 
 
 def residual(rng: random.Random, scale: float) -> Sample:
-    width = rng.choice([16, 32, 48, 64, 64, 96, 128])
+    width = rng.choice([16, 32, 48, 64, 64, 64, 96, 128])
     groups = rng.choice([1, 1, 1, 32]) if width >= 64 else 1
-    size, batch = rng.choice([96, 128, 160, 224]), max(1, int(scale * rng.choice([16, 32, 64])))
-    body, inputs = [], width
+    two = rng.random() < 0.3
+    size, batch = rng.choice([96, 128, 160, 224, 224]), max(1, int(scale * rng.choice([8, 16, 32, 64])))
+    body, inputs, wider = [], width, 1 if two else 4
     for stage in range(4):
         inner = width << stage
-        body.append(Residual(inputs, inner, 4 * inner, 1 if stage == 0 else 2, groups))
-        body.append(Residual(4 * inner, inner, 4 * inner, 1, groups))
-        inputs = 4 * inner
+        body.append(Residual(inputs, inner, wider * inner, 1 if stage == 0 else 2, groups, two=two))
+        body.append(Residual(wider * inner, inner, wider * inner, 1, groups, two=two))
+        inputs = wider * inner
     stem = nn.Sequential(normed(3, width, 7, 2), nn.MaxPool2d(3, 2, 1))
     model = Convolutional(stem, nn.Sequential(*body), inputs, 1000)
     return model, torch.zeros(batch, 3, size, size), cross_entropy(batch), "sgd"
+
+
+def grouped(rng: random.Random, scale: float) -> Sample:
+    """Residual, in groups of so many channels each, at widths that are no powers of two."""
+    each, size = rng.choice([8, 16, 24, 32, 48]), rng.choice([160, 224, 224, 288])
+    batch, gated = max(1, int(scale * rng.choice([16, 32, 64]))), rng.random() < 0.5
+    body, inputs, width = [], 32, each * rng.choice([1, 2, 3])
+    for _ in range(4):
+        for stride in (2, 1):
+            body.append(Residual(inputs, width, width, stride, width // each, gated))
+            inputs = width
+        width = max(width + each, int(width * rng.uniform(1.7, 2.6)) // each * each)
+    model = Convolutional(normed(3, 32, 3, 2), nn.Sequential(*body), inputs, 1000)
+    return model, torch.zeros(batch, 3, size, size), cross_entropy(batch), "sgd"
+
+
+class DenseBlock(nn.Module):
+    """Every layer reads all that were before it."""
+
+    def __init__(self, inputs: int, growth: int, layers: int):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Sequential(
+                nn.BatchNorm2d(inputs + i * growth),
+                nn.ReLU(inplace=True),
+                nn.Conv2d(inputs + i * growth, 4 * growth, 1, bias=False),
+                nn.BatchNorm2d(4 * growth),
+                nn.ReLU(inplace=True),
+                nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False),
+            )
+            for i in range(layers)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        seen = [x]
+        for layer in self.layers:
+            seen.append(layer(torch.cat(seen, 1)))
+        return torch.cat(seen, 1)
+
+
+def dense(rng: random.Random, scale: float) -> Sample:
+    growth, size = rng.choice([16, 24, 32, 32, 48]), rng.choice([128, 192, 224])
+    batch, layers = max(1, int(scale * rng.choice([8, 16, 32]))), rng.choice([4, 6, 10])
+    body, inputs = [], 2 * growth
+    for stage in range(4):
+        outputs = inputs + layers * growth
+        body.append(DenseBlock(inputs, growth, layers))
+        if stage < 3:
+            body += [nn.BatchNorm2d(outputs), nn.ReLU(inplace=True), nn.Conv2d(outputs, outputs // 2, 1, bias=False)]
+            body += [nn.AvgPool2d(2)]
+            outputs //= 2
+        inputs = outputs
+    stem = nn.Sequential(normed(3, 2 * growth, 7, 2), nn.MaxPool2d(3, 2, 1))
+    model = Convolutional(stem, nn.Sequential(*body), inputs, 1000)
+    return model, torch.zeros(batch, 3, size, size), cross_entropy(batch), "sgd"
+
+
+class Branches(nn.Module):
+    """Side by side: kernels of several sizes, long and flat ones too."""
+
+    def __init__(self, inputs: int, width: int, long: int):
+        super().__init__()
+        flat = nn.Conv2d(width, width, (1, long), padding=(0, long // 2), bias=False)
+        tall = nn.Conv2d(width, width, (long, 1), padding=(long // 2, 0), bias=False)
+        self.branches = nn.ModuleList(
+            [
+                normed(inputs, width, 1),
+                nn.Sequential(normed(inputs, width, 1), normed(width, width, 3)),
+                nn.Sequential(normed(inputs, width // 2, 1), normed(width // 2, width, 5)),
+                nn.Sequential(normed(inputs, width, 1), flat, nn.BatchNorm2d(width), tall, nn.BatchNorm2d(width)),
+                nn.Sequential(pool_of(long), normed(inputs, width, 1)),
+            ]
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([branch(x) for branch in self.branches], 1)
+
+
+def pool_of(long: int) -> nn.Module:
+    return nn.AvgPool2d(3, 1, 1) if long > 3 else nn.MaxPool2d(3, 1, 1)
+
+
+def branches(rng: random.Random, scale: float) -> Sample:
+    width, size = rng.choice([32, 48, 64, 96, 128]), rng.choice([128, 224, 299])
+    batch, long = max(1, int(scale * rng.choice([16, 32, 64]))), rng.choice([3, 5, 7])
+    body: list[nn.Module] = []
+    inputs = 64
+    for stage in range(3):
+        body += [Branches(inputs, width << (stage // 2), long), nn.MaxPool2d(3, 2)]
+        inputs = 5 * (width << (stage // 2))
+    stem = nn.Sequential(normed(3, 32, 3, 2), normed(32, 64, 3), nn.MaxPool2d(3, 2))
+    model = Convolutional(stem, nn.Sequential(*body), inputs, 1000)
+    return model, torch.zeros(batch, 3, size, size), cross_entropy(batch), "momentum"
+
+
+class Shuffled(nn.Module):
+    """Half of the channels go by, and then all are mixed."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        half = width // 2
+        self.branch = nn.Sequential(
+            normed(half, half, 1),
+            nn.Conv2d(half, half, 3, padding=1, groups=half, bias=False),
+            nn.BatchNorm2d(half),
+            normed(half, half, 1),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        left, right = x.chunk(2, 1)
+        y = torch.cat([left, self.branch(right)], 1)
+        batch, width, height, length = y.shape
+        return y.view(batch, 2, width // 2, height, length).transpose(1, 2).reshape(batch, width, height, length)
+
+
+def shuffled(rng: random.Random, scale: float) -> Sample:
+    width, size = 2 * rng.choice([24, 58, 64, 88, 122]), rng.choice([160, 224, 288])
+    batch = max(1, int(scale * rng.choice([16, 64, 128])))
+    body: list[nn.Module] = []
+    for stage in range(3):
+        inner = width << stage
+        body += [Shuffled(inner), Shuffled(inner), Separable(inner, 2 * inner, 3, 2, 1, False)]
+    stem = nn.Sequential(normed(3, 24, 3, 2), nn.MaxPool2d(3, 2, 1), normed(24, width, 1))
+    model = Convolutional(stem, nn.Sequential(*body), width << 3, 1000)
+    return model, torch.zeros(batch, 3, size, size), cross_entropy(batch), "sgd"
+
+
+class Patches(nn.Module):
+    """Images as rows of patches, with one place for the answer in front."""
+
+    def __init__(self, size: int, patch: int, width: int, layers: list[nn.Module]):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, patch, patch)
+        self.answer = nn.Parameter(torch.zeros(1, 1, width))
+        self.places = nn.Parameter(torch.zeros(1, (size // patch) ** 2 + 1, width))
+        self.layers, self.norm, self.head = nn.Sequential(*layers), nn.LayerNorm(width), nn.Linear(width, 1000)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.patches(x).flatten(2).transpose(1, 2)
+        y = torch.cat([self.answer.expand(y.shape[0], -1, -1), y], 1) + self.places
+        return self.head(self.norm(self.layers(y))[:, 0])
+
+
+def patches(rng: random.Random, scale: float) -> Sample:
+    heads, size = rng.choice([3, 6, 12, 12, 16]), rng.choice([192, 224, 224, 256, 384])
+    batch, patch = max(1, int(scale * rng.choice([8, 16, 32, 64]))), rng.choice([14, 16, 16, 32])
+    size -= size % patch
+    layers: list[nn.Module] = [Attention(64 * heads, heads, 256 * heads, False, True) for _ in range(2)]
+    model = Patches(size, patch, 64 * heads, layers)
+    return model, torch.zeros(batch, 3, size, size), cross_entropy(batch), rng.choice(["sgd", "adamw"])
+
+
+class Windows(nn.Module):
+    """Attention within windows that are moved from one layer to the next, with a bias for each distance."""
+
+    def __init__(self, width: int, heads: int, window: int, moved: bool):
+        super().__init__()
+        self.heads, self.window, self.moved = heads, window, moved
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.bias = nn.Parameter(torch.zeros((2 * window - 1) ** 2, heads))
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def attend(self, x: torch.Tensor) -> torch.Tensor:
+        batch, height, length, width = x.shape
+        w, rows = self.window, self.window**2
+        if self.moved:
+            x = torch.roll(x, (-(w // 2), -(w // 2)), (1, 2))
+        x = x.view(batch, height // w, w, length // w, w, width).transpose(2, 3).reshape(-1, rows, width)
+        q, k, v = self.qkv(x).view(-1, rows, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        places = torch.arange(rows * rows, device=x.device) % len(self.bias)
+        logits = (q * (width // self.heads) ** -0.5) @ k.transpose(-2, -1)
+        logits = logits + self.bias[places].view(rows, rows, -1).permute(2, 0, 1).contiguous().unsqueeze(0)
+        y = (logits.softmax(-1) @ v).transpose(1, 2).reshape(-1, rows, width)
+        y = self.out(y).view(batch, height // w, length // w, w, w, width).transpose(2, 3)
+        y = y.reshape(batch, height, length, width)
+        return torch.roll(y, (w // 2, w // 2), (1, 2)) if self.moved else y
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + self.attend(self.norms[0](x))
+        return x + self.mlp(self.norms[1](x))
+
+
+class WindowStage(nn.Module):
+    def __init__(self, width: int, heads: int, window: int):
+        super().__init__()
+        self.layers = nn.Sequential(Windows(width, heads, window, False), Windows(width, heads, window, True))
+        self.norm, self.merge = nn.LayerNorm(4 * width), nn.Linear(4 * width, 2 * width, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.layers(x)
+        quarters = [x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]
+        return self.merge(self.norm(torch.cat(quarters, -1)))
+
+
+class Windowed(nn.Module):
+    def __init__(self, width: int, window: int):
+        super().__init__()
+        self.stem = nn.Conv2d(3, width, 4, 4)
+        self.stages = nn.Sequential(*(WindowStage(width << i, (width << i) // 32, window) for i in range(3)))
+        self.head = nn.Linear(width << 3, 1000)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.stages(self.stem(x).permute(0, 2, 3, 1)).mean((1, 2)))
+
+
+def windowed(rng: random.Random, scale: float) -> Sample:
+    window, batch = rng.choice([7, 7, 8]), max(1, int(scale * rng.choice([8, 16, 32])))
+    size = 32 * window
+    model = Windowed(rng.choice([64, 96, 96, 128]), window)
+    return model, torch.zeros(batch, 3, size, size), cross_entropy(batch), "adamw"
+
+
+class Rotated(nn.Module):
+    """A decoder's layer as they are made today: places as rotations, norms without means, gated linear layers."""
+
+    def __init__(self, width: int, heads: int, shared: int, feedforward: int):
+        super().__init__()
+        self.heads, self.shared, self.each = heads, heads // shared, width // heads
+        self.q, self.k, self.v = (
+            nn.Linear(width, n * self.each, bias=False) for n in (heads, self.shared, self.shared)
+        )
+        self.out = nn.Linear(width, width, bias=False)
+        self.gate, self.up = (nn.Linear(width, feedforward, bias=False) for _ in range(2))
+        self.down = nn.Linear(feedforward, width, bias=False)
+        self.scales = nn.ParameterList(torch.ones(width) for _ in range(2))
+
+    def normed(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        y = x.float()
+        return scale * (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    def rotated(self, x: torch.Tensor) -> torch.Tensor:
+        angles = torch.ones(x.shape[-2], x.shape[-1], device=x.device, dtype=x.dtype)
+        left, right = x.chunk(2, -1)
+        return x * angles + torch.cat([-right, left], -1) * angles
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        y = self.normed(x, self.scales[0])
+        q = self.rotated(self.q(y).view(batch, length, self.heads, -1).transpose(1, 2))
+        k = self.rotated(self.k(y).view(batch, length, self.shared, -1).transpose(1, 2))
+        v = self.v(y).view(batch, length, self.shared, -1).transpose(1, 2)
+        if self.shared < self.heads:
+            k, v = (t.repeat_interleave(self.heads // self.shared, 1) for t in (k, v))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, length, width))
+        y = self.normed(x, self.scales[1])
+        return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
+
+
+def decoder(rng: random.Random, scale: float) -> Sample:
+    heads, words = rng.choice([4, 8, 12, 16]), rng.choice([32000, 50000, 50257])
+    width, batch = heads * 64, max(1, int(scale * rng.choice([2, 4, 8])))
+    length, shared = rng.choice([128, 256, 512, 1024]), rng.choice([1, 1, 2, 4])
+    layers: list[nn.Module] = [Rotated(width, heads, shared, int(width * 2.67) // 64 * 64) for _ in range(2)]
+    model = Transformer(words, length, width, layers, words, True)
+    tokens = torch.zeros(batch, length, dtype=torch.long)
+    return model, tokens, cross_entropy(batch * length), rng.choice(["sgd", "adamw"])
+
+
+class Segmented(nn.Module):
+    """Kernels with holes in them over few places, and the answer scaled up to the whole image."""
+
+    def __init__(self, width: int, classes: int):
+        super().__init__()
+        self.stem = nn.Sequential(normed(3, width, 3, 2), normed(width, 2 * width, 3, 2), normed(2 * width, 4 * width, 3, 2))
+        self.holes = nn.ModuleList(
+            nn.Sequential(
+                nn.Conv2d(4 * width, 2 * width, 3, padding=apart, dilation=apart, bias=False),
+                nn.BatchNorm2d(2 * width),
+                nn.ReLU(inplace=True),
+            )
+            for apart in (1, 6, 12)
+        )
+        self.mix, self.head = normed(6 * width, 2 * width, 1), nn.Conv2d(2 * width, classes, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.stem(x)
+        y = self.head(self.mix(torch.cat([hole(y) for hole in self.holes], 1)))
+        return nn.functional.interpolate(y, size=x.shape[-2:], mode="bilinear", align_corners=False)
+
+
+def segmented(rng: random.Random, scale: float) -> Sample:
+    size, batch = rng.choice([128, 224, 256, 320, 512]), max(1, int(scale * rng.choice([4, 8, 16])))
+    model = Segmented(rng.choice([32, 64, 128]), rng.choice([2, 21, 21, 150]))
+    return model, torch.zeros(batch, 3, size, size), cross_entropy(batch, size, size), "momentum"
 
 
 def plain(rng: random.Random, scale: float) -> Sample:
@@ -219,9 +520,9 @@ class Speech(nn.Module):
     def __init__(self, width: int, heads: int, kernel: int, groups: int, channels: int, classes: int):
         super().__init__()
         frames: list[nn.Module] = [nn.Conv1d(1, channels, 10, 5, bias=False), nn.GroupNorm(channels, channels), nn.GELU()]
-        for stride in (3, 2):
-            frames += [nn.Conv1d(channels, channels, stride, 2, bias=False), nn.GELU()]
-        self.frames = nn.Sequential(*frames, nn.Conv1d(channels, channels, 4, 8), nn.GELU())
+        for kernel_of in (3, 3, 3, 3, 2, 2):
+            frames += [nn.Conv1d(channels, channels, kernel_of, 2, bias=False), nn.GELU()]
+        self.frames = nn.Sequential(*frames)
         self.project = nn.Linear(channels, width)
         self.places = nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=groups)
         self.layers = nn.Sequential(*(Attention(width, heads, 4 * width, False, False) for _ in range(2)))
@@ -236,7 +537,7 @@ class Speech(nn.Module):
 def speech(rng: random.Random, scale: float) -> Sample:
     heads = rng.choice([4, 6, 8, 12])
     width, batch = heads * 64, max(1, int(scale * rng.choice([4, 8, 16])))
-    model = Speech(width, heads, rng.choice([31, 64, 128]), rng.choice([1, 8, 16]), rng.choice([128, 256, 512]), 12)
+    model = Speech(width, heads, rng.choice([31, 64, 128, 128]), rng.choice([1, 8, 16, 16]), rng.choice([128, 256, 512]), 12)
     waves = torch.zeros(batch, 1, rng.choice([16000, 32000, 64000]))
     return model, waves, cross_entropy(batch), rng.choice(["sgd", "adamw"])
 
@@ -301,12 +602,12 @@ def encoder(rng: random.Random, scale: float) -> Sample:
 
 
 def recurrent(rng: random.Random, scale: float) -> Sample:
-    state, length = rng.choice([64, 128, 256, 512]), rng.choice([32, 64, 128, 200])
-    batch, kind = max(1, int(scale * rng.choice([16, 32, 64]))), rng.choice(["LSTM", "GRU"])
+    state, length = rng.choice([64, 128, 256, 320, 512, 650, 1024]), rng.choice([20, 64, 128, 200, 400])
+    batch, kind = max(1, int(scale * rng.choice([4, 16, 32, 64, 128]))), rng.choice(["LSTM", "GRU"])
     words, both = rng.choice([2000, 10000, 30000]), rng.random() < 0.4
-    classes = rng.choice([2, 20, words])
-    width = rng.choice([32, 128, 300, state])
-    model = Recurrent(words, width, state, rng.choice([1, 2]), kind, both, classes)
+    classes = rng.choice([2, 20, words]) if batch * length < 5000 else 20
+    width = rng.choice([8, 32, 80, 128, 300, state])
+    model = Recurrent(words, width, state, rng.choice([1, 2, 3, 5]), kind, both, classes)
     tokens = torch.zeros(batch, length, dtype=torch.long)
     return model, tokens, cross_entropy(batch * length), rng.choice(["sgd", "adamw"])
 
@@ -327,20 +628,29 @@ SORTS = [
     residual,
     transformer,
     recurrent,
-    plain,
     mobile,
+    patches,
+    plain,
     recurrent,
+    grouped,
+    modern,
     encoder,
+    dense,
+    decoder,
+    recurrent,
+    segmented,
+    windowed,
+    signal,
+    branches,
     perceptron,
     recurrent,
-    modern,
-    branching,
-    recurrent,
-    signal,
-    large_head,
-    transformer,
+    residual,
     speech,
+    shuffled,
+    transformer,
+    branching,
     mobile,
+    large_head,
 ]
 # Of a processor people ask for less at a time.
 SCALE = {"cuda": 1.0, "cpu": 0.125}

@@ -10,12 +10,12 @@ from typing import Any
 
 from . import _core
 
-STORE_VERSION = 2  # of the tables that are read here (docs/store.md)
+STORE_VERSION = 3  # of the tables that are read here (docs/store.md)
 # Surfaces hold points over channels; all else is measured once, at its own sizes.
 KNOWN = """
 SELECT point.recipe, surface.purpose = 'surface' AS over_channels, COUNT(DISTINCT surface.name), COUNT(*)
 FROM point JOIN surface ON surface.name = point.surface
-WHERE point.device = ? AND surface.purpose IN ('surface', 'probe-times', 'probe-energies')
+WHERE point.device = ? AND surface.purpose IN ('surface', 'probe-times', 'probe-energies', 'within')
 GROUP BY point.recipe, over_channels ORDER BY point.recipe, over_channels DESC
 """
 

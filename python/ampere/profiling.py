@@ -58,9 +58,9 @@ def profile(device: Any = None, model: Any = None, inputs: Any = None, *args: An
                over channels, as prune() does;
                an ampere.Model, a name such as "lenet5", or several: kinds of layers over channels, at `batch`;
                "standard": a few small networks of the zoo
-    minutes    without a model: single calls of a population of networks are measured for so long, those first that tell
-               the most, after which estimate() knows networks that nobody has measured; more minutes go on where the
-               last ones ended. Once for each precision.
+    minutes    without a model: training steps of a population of networks are timed call by call for so long, and
+               parts of them measured, after which estimate() knows networks that nobody has measured; more minutes
+               go on with other networks. Once for each precision.
     source     with minutes: the store of another card of this name, or of this one under other software, or the id of
                such a device in this store; what was measured there counts here, too, and a third of a minute tells
                how this one differs
@@ -136,9 +136,9 @@ def profile_of(
             taken = _core.learn_from(there, source)
             whose = "another card of this name" if taken.sister else "this hardware under other software"
             done.notes.append(f"{taken.points} points of {whose} count here, too")
-        from .curriculum import measure_calls
+        from .curriculum import measure_device
 
-        measure_calls(there, where, precision, minutes, done, on_step)
+        measure_device(there, where, precision, minutes, done, on_step)
         return known_of(done, there)
     if is_module(model):
         if inputs is None and step is None:

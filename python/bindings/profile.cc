@@ -98,6 +98,20 @@ void bind_profile(nb::module_& m) {
       "same hardware under other software. `source`: the path of a store, or the id of a device in this "
       "one.");
   m.def(
+      "time_calls",
+      [](SharedDevice& device, const Model& step, const Model& kinds,
+         const std::vector<std::pair<int, std::vector<int>>>& calls, std::int64_t batch,
+         const std::optional<Recipe>& recipe) {
+        std::vector<StepCall> all;
+        for (const auto& [kind, numbers] : calls) all.push_back({kind, numbers});
+        const TrainingSetup setup = setup_of(batch, recipe);
+        return device.use([&](Device& d) { return time_calls(d, step, kinds, all, setup); });
+      },
+      "device"_a, "step"_a, "kinds"_a, "calls"_a, "batch"_a, "recipe"_a,
+      "Runs a whole captured step and keeps what its calls take within it. `calls`: for each that is meant "
+      "its kind, a place in `kinds`, and its numbers among the step's calls. How many kinds are known by "
+      "it.");
+  m.def(
       "parts_to_measure",
       [](SharedDevice& device, const Model& candidates, std::int64_t batch,
          const std::optional<Recipe>& recipe,

@@ -1,6 +1,8 @@
-"""A device is measured once, by single calls, and then knows networks that nobody measured."""
+"""A device is measured once, by steps of many networks, and then knows networks that nobody measured."""
 
+import json
 import random
+from collections.abc import Iterator
 
 import pytest
 
@@ -8,36 +10,51 @@ torch = pytest.importorskip("torch")
 
 import ampere  # noqa: E402
 from ampere.capture import Training, capture  # noqa: E402
-from ampere.curriculum import Candidates  # noqa: E402
+from ampere.curriculum import Ahead, Drawn, drawn_of  # noqa: E402
 from ampere.population import SORTS, networks  # noqa: E402
 
 
-def drawn(where: str, precision: str, count: int) -> Candidates:
-    candidates = Candidates(where)
-    for _, (model, inputs, loss, optimizer) in zip(range(count), networks(random.Random(1), where)):
-        candidates.add(capture(Training(model, inputs, loss, optimizer, precision), torch.device(where)))
-    return candidates
+def drawn(where: str, precision: str, count: int) -> list[Drawn]:
+    return [
+        drawn_of(capture(Training(model, inputs, loss, optimizer, precision), torch.device(where)))
+        for _, (model, inputs, loss, optimizer) in zip(range(count), networks(random.Random(1), where))
+    ]
 
 
 @pytest.mark.parametrize(("where", "precision"), [("cuda", "default"), ("cuda", "bf16"), ("cpu", "default")])
 def test_the_population_is_captured_without_the_device(where: str, precision: str) -> None:
-    candidates = drawn(where, precision, len(SORTS))
-    assert len(candidates.population) == len(SORTS)
-    labels = {node["label"] for node in candidates.nodes}
+    population = drawn(where, precision, len(SORTS))
+    labels = {node["label"] for network in population for node in network.kinds}
     assert {"convolution", "convolution_backward", "addmm", "mm", "native_layer_norm"} <= labels
     assert {"lstm", "gru"} & labels and "scaled_dot_product_attention" in labels
     assert not {"view", "detach", "t"} & labels
-    places = [place for network in candidates.population for place, _ in network]
-    assert min(places) == 0 and max(places) == len(candidates.nodes) - 1
+    for network in population:
+        body = json.loads(network.step)
+        calls = sum(len(body.get(phase, [])) for phase in ("forward", "backward", "update"))
+        numbers = [number for _, several in network.calls for number in several]
+        assert len(set(numbers)) == len(numbers) and 0 <= min(numbers) and max(numbers) < calls
+        assert {kind for kind, _ in network.calls} == set(range(len(network.kinds)))
+        assert network.parts and all(count >= 1 for _, count in network.parts)
     assert torch.get_default_device().type == "cpu"  # what is drawn on the meta device leaves nothing behind
+
+
+def test_a_step_that_cannot_be_drawn_ends_the_run() -> None:
+    def failing() -> Iterator[Drawn]:
+        yield Drawn("{}")
+        raise ValueError("no such network")
+
+    with Ahead(failing(), "cuda") as ahead:
+        assert ahead.next().step == "{}"
+        with pytest.raises(ValueError, match="no such network"):
+            ahead.next()
 
 
 def test_a_device_that_was_measured_once_knows_other_networks(tmp_path) -> None:
     store = str(tmp_path / "store.db")
-    first = ampere.profile("cpu", minutes=0.08, store=store)
-    assert first.parts > 0 and "chosen among" in first.notes[-1]
-    again = ampere.profile("cpu", minutes=0.05, store=store)  # goes on where it was
-    assert sum(known.kinds for known in again.known) >= first.parts
+    first = ampere.profile("cpu", minutes=0.15, store=store)
+    assert first.parts > 0 and "timed within the steps of" in first.notes[-1]
+    again = ampere.profile("cpu", minutes=0.1, store=store)  # goes on with other networks
+    assert sum(known.kinds for known in again.known) > first.parts
     model = torch.nn.Sequential(torch.nn.Linear(200, 300), torch.nn.ReLU(), torch.nn.Linear(300, 7))
     told = ampere.estimate(model, torch.zeros(24, 200), device="cpu", store=store, exact=False)
     low, high = told.interval()

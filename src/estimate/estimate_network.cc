@@ -100,4 +100,11 @@ Estimate estimate_network(const DeviceProfile& profile, const Method& method, co
   return e;
 }
 
+double iterations_of(std::int64_t samples, std::int64_t batch, std::int64_t epochs) {
+  if (samples < 1 || batch < 1 || epochs < 1)
+    throw bad_input("samples, batch and epochs of a job must be at least 1");
+  const std::int64_t per_epoch = samples / batch + (samples % batch != 0 ? 1 : 0);
+  return static_cast<double>(per_epoch) * static_cast<double>(epochs);
+}
+
 }  // namespace ampere

@@ -1,4 +1,6 @@
-// The driver that tests talk to: a shared library with NVML's functions, whose answers the test sets.
+// The driver that tests talk to: a shared library with NVML's functions, whose answers the test sets. Across
+// processes: $FAKE_NVML_STATE names a file with the limit (mW) and the locked clock (MHz, 0: none) of the
+// first GPU, which then counts 300 W; with $FAKE_NVML_DENY nothing may be set.
 #pragma once
 
 #include <string>
@@ -18,6 +20,9 @@ struct FakeGpu {
   unsigned mig = 0;
   unsigned long long throttle = 0;
   std::vector<FakeSample> samples;  // what nvmlDeviceGetSamples gives; empty: "not found"
+  unsigned limit_mw = 700000;       // that was set
+  unsigned locked_mhz = 0;          // 0: not locked
+  int set_result = 0;               // what setting a limit or a clock returns
 };
 
 struct FakeNvml {

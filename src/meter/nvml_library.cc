@@ -31,6 +31,12 @@ void find_all(void* library, Nvml& nvml) {
   find(library, "nvmlDeviceGetEnforcedPowerLimit", nvml.power_limit_mw);
   find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", nvml.throttle_reasons);
   find(library, "nvmlDeviceGetSamples", nvml.samples);
+  find(library, "nvmlDeviceGetPowerManagementLimit", nvml.chosen_limit_mw);
+  find(library, "nvmlDeviceGetPowerManagementLimitConstraints", nvml.power_limits_mw);
+  find(library, "nvmlDeviceSetPowerManagementLimit", nvml.set_power_limit_mw);
+  find(library, "nvmlDeviceGetMaxClockInfo", nvml.most_clock_mhz);
+  find(library, "nvmlDeviceSetGpuLockedClocks", nvml.lock_clocks);
+  find(library, "nvmlDeviceResetGpuLockedClocks", nvml.release_clocks);
 }
 
 bool complete(const Nvml& nvml) {

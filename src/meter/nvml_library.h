@@ -43,6 +43,14 @@ struct Nvml {
   int (*clock_mhz)(Device, unsigned type, unsigned*) = nullptr;
   int (*power_limit_mw)(Device, unsigned*) = nullptr;
   int (*throttle_reasons)(Device, unsigned long long*) = nullptr;
+  // The limit that was set, which others (a chassis, say) may undercut; what it may be set to; setting it.
+  int (*chosen_limit_mw)(Device, unsigned*) = nullptr;
+  int (*power_limits_mw)(Device, unsigned* least, unsigned* most) = nullptr;
+  int (*set_power_limit_mw)(Device, unsigned) = nullptr;
+  int (*most_clock_mhz)(Device, unsigned type, unsigned*) = nullptr;
+  // A lock cannot be read back.
+  int (*lock_clocks)(Device, unsigned least_mhz, unsigned most_mhz) = nullptr;
+  int (*release_clocks)(Device) = nullptr;
   // Without room for samples it tells how many there may be.
   int (*samples)(Device, unsigned type, unsigned long long newer_than_us, unsigned* value_type,
                  unsigned* count, Sample*) = nullptr;

@@ -36,15 +36,25 @@ const std::vector<StoredPoint>& DeviceProfile::points(const std::string& surface
 
 void DeviceProfile::add_point(const StoredSurface& surface, Channels channels, const std::string& variant,
                               const Measurement& measurement) {
-  store_.add_point(device_, recipe_, surface, {surface.name, channels, variant, measurement, ""});
-  points_.erase(surface.name);
+  StoredPoint kept =
+      store_.add_point(device_, recipe_, surface, {surface.name, channels, variant, measurement, ""});
+  // Those that were read before are not read again: a server may be away. Others are read when they are asked
+  // for.
+  if (const auto known = points_.find(surface.name); known != points_.end())
+    known->second.push_back(std::move(kept));
   ++added_;
+  surfaces_.reset();
+}
+
+const std::vector<SurfaceCount>& DeviceProfile::surfaces() const {
+  if (!surfaces_) surfaces_ = store_.surfaces(device_);
+  return *surfaces_;
 }
 
 const std::vector<std::string>& DeviceProfile::alike() const {
   if (alike_) return *alike_;
   std::set<std::string> found;
-  for (const SurfaceCount& s : store_.surfaces(device_)) {
+  for (const SurfaceCount& s : surfaces()) {
     if (s.recipe != recipe_ && shares_calls(s.recipe, recipe_, call_style().accelerator))
       found.insert(s.recipe);
   }
@@ -67,9 +77,7 @@ const std::vector<StoredPoint>& DeviceProfile::empties() const {
 const CallStyle& DeviceProfile::call_style() const {
   if (!style_) {
     style_.emplace();
-    for (const StoredDevice& d : store_.devices()) {
-      if (d.id == device_) style_ = call_style_of(d.fingerprint);
-    }
+    if (const auto d = store_.device(device_)) style_ = call_style_of(d->fingerprint);
   }
   return *style_;
 }
@@ -90,10 +98,8 @@ constexpr const char* kSheetFact = "sheet";
 constexpr const char* kSheetMeter = "data sheet";
 
 std::string name_of(const Store& store, const std::string& device) {
-  for (const StoredDevice& d : store.devices()) {
-    if (d.id == device && d.problem.empty()) return d.fingerprint.value("name", "");
-  }
-  return "";
+  const auto d = store.device(device);
+  return d && d->problem.empty() ? d->fingerprint.value("name", "") : "";
 }
 
 }  // namespace

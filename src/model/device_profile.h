@@ -32,6 +32,9 @@ class DeviceProfile {
   void add_point(const StoredSurface& surface, Channels channels, const std::string& variant,
                  const Measurement& measurement);
 
+  // All of the device, under whatever recipe, as Store::surfaces() tells them.
+  const std::vector<SurfaceCount>& surfaces() const;
+
   // An iteration that trains nothing; 0 when it was never measured. Where it was not measured under this
   // recipe, that of another optimizer stands for it; of a device that is a sheet, what is believed of its
   // host.
@@ -68,6 +71,7 @@ class DeviceProfile {
   std::string device_;
   std::string recipe_;
   mutable std::map<std::string, std::vector<StoredPoint>> points_;
+  mutable std::optional<std::vector<SurfaceCount>> surfaces_;
   mutable std::optional<std::vector<std::string>> alike_;
   mutable std::optional<std::vector<StoredPoint>> others_empties_;
   mutable std::optional<CallStyle> style_;

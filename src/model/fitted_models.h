@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/layer_models.h"
+#include "model/within_calls.h"
 #include "model/work_model.h"
 
 namespace ampere {
@@ -22,7 +23,8 @@ struct Fitted {
 struct FittedModels {
   std::map<std::tuple<std::string, Quantity, Probes>, Fitted<SurfaceModel>> surfaces;
   std::map<std::tuple<std::string, Probes>, Fitted<LayerPower>> powers;  // by the names of all kinds
-  Fitted<WorkModel> works;      // of all points that tell what calls cost; absent where there are none
+  // Of all points that tell what calls cost, for networks of either precision; absent where there are none.
+  std::map<Computes, Fitted<WorkModel>> works;
   bool works_modelled = false;  // any of their energies comes from a model
   // What the works told last, since energy and time are asked for one after the other.
   std::vector<std::string> told_places;

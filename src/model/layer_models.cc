@@ -40,6 +40,17 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// What kinds have in common that begin with the same op, at whatever size of its inputs.
+std::string beginning_of(const SurfacePlan& plan) {
+  const std::string word = plan.kind.first_op_word();
+  return to_word(plan.role) + word.substr(0, word.find('@')) + "b" + std::to_string(plan.kind.batch);
+}
+
+bool computes_in_half(const SurfacePlan& plan, const std::string& recipe) {
+  if (!is_captured(plan.kind)) return recipe.find("bf16") != std::string::npos;
+  return plan.kind.ops.front().word("calls").find("float16\"") != std::string::npos;  // bfloat16, too
+}
+
 CostPolynomial cost_of(const SurfacePlan& plan) { return {plan.kind, hands_gradient_down(plan.role)}; }
 
 }  // namespace
@@ -57,7 +68,11 @@ LayerModels::LayerModels(const DeviceProfile& profile, const std::vector<Surface
     });
     it = ends ? std::next(it) : plans_.erase(it);
   }
-  for (const auto& [key, plan] : plans_) names_ += key + "\n";
+  for (const auto& [key, plan] : plans_) {
+    names_ += key + "\n";
+    if (!plan.as_published && !is_captured(plan.kind)) alike_[beginning_of(plan)].push_back(key);
+    if (computes_in_half(plan, profile.recipe())) computes_ = Computes::kHalf;
+  }
 }
 
 const SurfacePlan& LayerModels::plan(const std::string& key) const {
@@ -95,11 +110,11 @@ bool LayerModels::has(const std::string& key) const {
 
 // Null where nothing was measured on this device that tells what calls cost.
 const WorkModel* LayerModels::works() const {
-  Fitted<WorkModel>& fitted = profile_.fitted_->works;
+  Fitted<WorkModel>& fitted = profile_.fitted_->works[computes_];
   const std::size_t behind = profile_.added_ + 1;  // 0: never asked for
   if (fitted.points == behind) return fitted.model.get();
   const Stopwatch watch(profile_.fitted_->seconds);
-  MeasuredWorks all = measured_works(profile_);
+  MeasuredWorks all = measured_works(profile_, computes_);
   fitted = {behind, nullptr};
   profile_.fitted_->told_places.clear();
   try {
@@ -201,6 +216,24 @@ std::vector<Observation> LayerModels::observations(const std::string& key, Quant
 }
 
 const SurfaceModel& LayerModels::model(const std::string& key, Quantity quantity) const {
+  const SurfaceModel& own = own_model(key, quantity);
+  const SurfacePlan& p = plan(key);
+  const auto alike = alike_.find(beginning_of(p));
+  if (own.steps().empty() || alike == alike_.end() || alike->second.size() < 2) return own;
+  std::size_t behind = 0;
+  for (const std::string& other : alike->second) behind += points_behind(plan(other));
+  Fitted<SurfaceModel>& fitted = profile_.fitted_->surfaces[{key + "\n" + names_, quantity, probes_}];
+  if (fitted.model && fitted.points == behind) return *fitted.model;
+  auto made = std::make_shared<SurfaceModel>(own);
+  for (const std::string& other : alike->second) {
+    if (other != key && plan(other).kind.surface == p.kind.surface && has(other))
+      made->narrow(own_model(other, quantity).steps());
+  }
+  fitted = {behind, std::move(made)};
+  return *fitted.model;
+}
+
+const SurfaceModel& LayerModels::own_model(const std::string& key, Quantity quantity) const {
   const SurfacePlan& p = plan(key);
   Fitted<SurfaceModel>& fitted = profile_.fitted_->surfaces[{key, quantity, probes_}];
   const std::size_t behind = points_behind(p);

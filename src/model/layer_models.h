@@ -10,6 +10,7 @@
 #include "model/layer_power.h"
 #include "model/surface_model.h"
 #include "model/surface_plan.h"
+#include "model/within_calls.h"
 #include "model/work_model.h"
 
 namespace ampere {
@@ -58,7 +59,8 @@ class LayerModels {
   // What the layer itself costs: neighbours and the empty iteration taken off. Places measured more than
   // once are averaged.
   std::vector<Observation> observations(const std::string& key, Quantity quantity) const;
-  // Fitted on first use. Throws Error{kNotProfiled} without points.
+  // Fitted on first use. Kinds that begin with the same op tell each other at which channels they step.
+  // Throws Error{kNotProfiled} without points.
   const SurfaceModel& model(const std::string& key, Quantity quantity) const;
   // Energies at distinct places: told by the energies measured or, where times were measured without, as time
   // times power, which all kinds of the network tell together.
@@ -73,12 +75,16 @@ class LayerModels {
   bool all_have_energy(const SurfacePlan& plan) const;
   std::vector<Observation> observations_among(const std::string& stored, const SurfacePlan& plan,
                                               Quantity quantity) const;
+  // By the points of the surface alone.
+  const SurfaceModel& own_model(const std::string& key, Quantity quantity) const;
   const LayerPower& power() const;
   const WorkModel* works() const;
 
   const DeviceProfile& profile_;
   std::map<std::string, SurfacePlan> plans_;
-  std::string names_;  // of all plans
+  std::string names_;                                      // of all plans
+  std::map<std::string, std::vector<std::string>> alike_;  // plans by how their kind begins
+  Computes computes_ = Computes::kFloat;
   Probes probes_;
 };
 

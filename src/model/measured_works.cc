@@ -12,6 +12,7 @@
 #include "model/layer_work.h"
 #include "model/part_work.h"
 #include "model/relative.h"
+#include "model/within_calls.h"
 
 namespace ampere {
 namespace {
@@ -133,7 +134,7 @@ struct Source {
 std::vector<Source> sources_of(const DeviceProfile& profile) {
   const bool accelerator = profile.call_style().accelerator;
   std::vector<Source> out;
-  for (const SurfaceCount& s : profile.store().surfaces(profile.device())) {
+  for (const SurfaceCount& s : profile.surfaces()) {
     if (!shares_calls(s.recipe, profile.recipe(), accelerator) || !s.surface.kind ||
         !told_by_works(s.surface))
       continue;
@@ -147,14 +148,17 @@ std::vector<Source> sources_of(const DeviceProfile& profile) {
 
 class Selection {
  public:
-  explicit Selection(const DeviceProfile& profile) : profile_(profile), style_(profile.call_style()) {}
+  Selection(const DeviceProfile& profile, Computes asked)
+      : profile_(profile), style_(profile.call_style()), asked_(asked), within_(style_.accelerator) {}
 
   MeasuredWorks take() {
     const std::vector<Source> sources = sources_of(profile_);
     // Surfaces and probes of one kind are one.
     std::map<std::string, std::vector<std::pair<const Source*, const StoredPoint*>>> kinds;
     for (const Source& source : sources) {
-      if (is_captured(*source.surface.kind)) {  // each is a kind of its own, with one place
+      if (source.surface.purpose == Purpose::kWithin) {
+        for (const StoredPoint& p : source.points) add_within(source, p);
+      } else if (is_captured(*source.surface.kind)) {  // each is a kind of its own, with one place
         for (const StoredPoint& p : source.points) add(source, p, false);
       } else {
         const std::string word = std::string(to_word(source.surface.role)) + source.surface.kind->word();
@@ -180,10 +184,20 @@ class Selection {
         if (rank < points.size() && !full_) add(*points[rank].first, *points[rank].second, true);
       }
     }
+    if (within_.count(asked_) >= kEnoughWithin) within_.keep(asked_);
+    for (MeasuredWork& call : within_.take(kMostWithin)) out_.seen.push_back(std::move(call));
     return std::move(out_);
   }
 
  private:
+  void add_within(const Source& source, const StoredPoint& point) {
+    try {
+      auto works = work_of_part(*source.surface.kind, source.recipe);
+      if (works && !works->empty()) within_.add(std::move(*works), point.measurement);
+    } catch (const Error&) {  // a damaged one says nothing about the others
+    }
+  }
+
   void add(const Source& source, const StoredPoint& point, bool bounded) {
     std::optional<std::vector<CountedWork>> works;
     try {
@@ -208,6 +222,8 @@ class Selection {
 
   const DeviceProfile& profile_;
   CallStyle style_;
+  Computes asked_;
+  WithinCalls within_;
   MeasuredWorks out_;
   std::set<OpWork> distinct_;
   std::map<std::string, Empty> empties_;
@@ -221,12 +237,12 @@ bool told_by_works(const StoredSurface& surface) {
          !surface.neighbours.after;
 }
 
-MeasuredWorks measured_works(const DeviceProfile& profile) {
-  MeasuredWorks out = Selection(profile).take();
+MeasuredWorks measured_works(const DeviceProfile& profile, Computes asked) {
+  MeasuredWorks out = Selection(profile, asked).take();
   const auto relative = relative_of(profile.store(), profile.device());
   if (!relative || relative->device == profile.device()) return out;
   const DeviceProfile there(profile.store(), relative->device, profile.recipe());
-  MeasuredWorks of_relative = Selection(there).take();
+  MeasuredWorks of_relative = Selection(there, asked).take();
   for (MeasuredWork& work : of_relative.seen) {
     if (out.seen.size() >= kMostWorkPoints) break;
     work.where = Where::kElsewhere;

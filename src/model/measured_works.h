@@ -8,6 +8,7 @@
 
 #include "model/device_profile.h"
 #include "model/surface_plan.h"
+#include "model/within_calls.h"
 #include "model/work_model.h"
 
 namespace ampere {
@@ -23,9 +24,13 @@ struct MeasuredWorks {
 // kMostWorkPoints points, or kMostDistinctWorks works of layers, it is a selection: of every kind its first
 // place, then the places of each kind that are farthest from those.
 // What a relative of the device has (model/relative.h) comes after them.
-MeasuredWorks measured_works(const DeviceProfile& profile);
+// `asked`: what the network that is asked about computes in. Where enough calls were timed in that, those
+// that multiply in another are left out: they would tell little, and take their time.
+MeasuredWorks measured_works(const DeviceProfile& profile, Computes asked);
 inline constexpr std::size_t kMostWorkPoints = 2500;
 inline constexpr std::size_t kMostDistinctWorks = 4000;
+// Calls that were timed within training steps, beside those.
+inline constexpr std::size_t kMostWithin = 2000;
 
 // Whether the one model may tell what this surface would: captured parts, and layers alone for a whole
 // iteration. Not the networks of several layers that the published method subtracts, nor parts of iterations.

@@ -55,7 +55,7 @@ TEST_F(MeasuredWorksTest, TakesTheEmptyIterationOff) {
   Measurement replayed = cost(5e-3, 0.05);
   replayed.mode = "replay";
   add("sgd-fp32-t1", 4, {8, 16}, replayed);
-  const MeasuredWorks works = measured_works(profile_);
+  const MeasuredWorks works = measured_works(profile_, Computes::kFloat);
   ASSERT_EQ(works.seen.size(), 2u);
   EXPECT_TRUE(works.energies);
   EXPECT_FALSE(works.modelled);
@@ -70,7 +70,7 @@ TEST_F(MeasuredWorksTest, OptimizersAreTogetherAndPrecisionsAreNot) {
   add("adam-fp32-t1", 4, {8, 8}, cost(6e-3, 0.06));
   add("sgd-bf16-t1", 4, {8, 8}, cost(7e-3, 0.07));
   add("sgd-fp32-t2", 4, {8, 8}, cost(8e-3, 0.08));
-  const MeasuredWorks works = measured_works(profile_);
+  const MeasuredWorks works = measured_works(profile_, Computes::kFloat);
   ASSERT_EQ(works.seen.size(), 2u);
   EXPECT_NE(works.seen[0].place, works.seen[1].place) << "Adam makes other calls than plain SGD";
   EXPECT_LT(works.seen[1].works.size(), works.seen[0].works.size());
@@ -78,7 +78,7 @@ TEST_F(MeasuredWorksTest, OptimizersAreTogetherAndPrecisionsAreNot) {
 
 TEST_F(MeasuredWorksTest, LayersAreAskedForAsTheyWereMeasured) {
   add("sgd-fp32-t1", 4, {8, 24}, cost(5e-3, 0.05));
-  const MeasuredWorks works = measured_works(profile_);
+  const MeasuredWorks works = measured_works(profile_, Computes::kFloat);
   const Layer layer = hidden_layer(4);
   const SurfacePlan plan = split_plan_of(layer_surface(kSplit, layer.role, layer.kind));
   const auto asked = asked_work(profile_, plan, {8, 24});
@@ -96,7 +96,7 @@ TEST_F(MeasuredWorksTest, LargeStoresAreSelectedFrom) {
     for (std::int64_t out = 1; out <= 200; ++out)
       add("sgd-fp32-t1", batch, {8 + out % 7, 40 + out}, cost(1e-4 * static_cast<double>(out), 0.05));
   }
-  const MeasuredWorks works = measured_works(profile_);
+  const MeasuredWorks works = measured_works(profile_, Computes::kFloat);
   EXPECT_LT(works.seen.size(), 1200u);
   std::set<OpWork> distinct;
   std::map<char, int> by_batch;

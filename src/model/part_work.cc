@@ -30,7 +30,7 @@ std::optional<std::vector<CountedWork>> work_of_part(const LayerKind& kind, cons
 
 double loop_host_s(const DeviceProfile& profile, const LayerKind& kind) {
   std::vector<double> per_step;
-  for (const SurfaceCount& s : profile.store().surfaces(profile.device())) {
+  for (const SurfaceCount& s : profile.surfaces()) {
     if (s.recipe != profile.recipe() || !s.surface.kind || !is_loop_part(*s.surface.kind)) continue;
     for (const StoredPoint& p : profile.points(s.surface.name)) {
       if (p.measurement.host_s) per_step.push_back(*p.measurement.host_s / steps_of(*s.surface.kind));

@@ -22,6 +22,8 @@ constexpr double kRoughness = 0.01;
 // channels; extrapolation_test.cc holds it against recorded points.
 constexpr double kPerFactorOutside = 0.45;
 
+constexpr int kMostSteps = 8;  // more are not asked for
+
 // Points that scattered more count less.
 void weigh_noise(const std::vector<Observation>& observations, GpData& data) {
   data.noise_weights.resize(data.y.size());
@@ -61,6 +63,7 @@ SurfaceOptions paper_surface_options() {
   SurfaceOptions options;
   options.logarithmic = false;
   options.physical_mean = false;
+  options.most_steps = 0;
   options.gp.restarts = 5;
   return options;
 }
@@ -68,6 +71,7 @@ SurfaceOptions paper_surface_options() {
 SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surface, const CostPolynomial& cost,
                            const SurfaceOptions& options)
     : observations_(std::move(observations)), surface_(surface), cost_(cost), options_(options) {
+  if (options_.most_steps > kMostSteps) throw bad_input("a surface has at most 8 steps");
   if (observations_.empty()) throw bad_input("a surface needs at least one measured point");
   for (const Observation& o : observations_) {
     if (!std::isfinite(o.value) || (options_.logarithmic && o.value <= 0)) {
@@ -79,12 +83,14 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
   for (const Observation& o : observations_)
     seen_ = united(seen_, {{o.channels.in, o.channels.in, 1}, {o.channels.out, o.channels.out, 1}});
   mean_ = fit_mean();
-  gp_ = fit_process();
-  caution_ = caution(*gp_);
+  const GpData seen = data();
+  fitted_ =
+      std::make_shared<const SteppedGp>(fit_with_steps(seen, process_options(seen), options_.most_steps));
+  caution_ = caution(gp());
   for (const Observation& o : observations_) know(o);
 }
 
-std::shared_ptr<Gp> SurfaceModel::fit_process() const {
+GpData SurfaceModel::data() const {
   const auto n = static_cast<Eigen::Index>(observations_.size());
   GpData data;
   data.x.resize(n, dimensions());
@@ -97,12 +103,34 @@ std::shared_ptr<Gp> SurfaceModel::fit_process() const {
     const double expected = physical(o.channels);
     data.y(i) = options_.logarithmic ? std::log(o.value / expected) : o.value - expected;
   }
+  if (options_.logarithmic) weigh_noise(observations_, data);
+  return data;
+}
+
+GpOptions SurfaceModel::process_options(const GpData& data) const {
   GpOptions gp = options_.gp;
-  if (options_.logarithmic) {
-    weigh_noise(observations_, data);
-    bound_signal(data, gp);
+  if (options_.logarithmic) bound_signal(data, gp);
+  return gp;
+}
+
+void SurfaceModel::narrow(const std::vector<SurfaceStep>& elsewhere) {
+  std::vector<InputStep> steps = fitted_->steps;
+  bool narrower = false;
+  for (InputStep& own : steps) {
+    for (const SurfaceStep& other : elsewhere) {
+      const double from = std::max(own.from, coordinate(other.from));
+      const double to = std::min(own.to, coordinate(other.to));
+      if (other.of_in != is_of_in(own) || from >= to || (from <= own.from && to >= own.to)) continue;
+      own.from = from;
+      own.to = to;
+      narrower = true;
+    }
   }
-  return std::make_shared<Gp>(Gp::fit(std::move(data), gp));
+  if (!narrower) return;
+  const GpData seen = data();
+  fitted_ = std::make_shared<const SteppedGp>(
+      fit_given_steps(seen, process_options(seen), std::move(steps), gp().hyperparameters()));
+  caution_ = caution(gp());
 }
 
 void SurfaceModel::know(const Observation& observation) { known_[observation.channels] = observation; }
@@ -130,20 +158,21 @@ double SurfaceModel::physical(Channels c) const {
   return mean_.fixed + mean_.per_flop * cost_.flops(c) + mean_.per_byte * cost_.bytes(c);
 }
 
+double SurfaceModel::coordinate(std::int64_t channels) const {
+  return options_.logarithmic ? std::log(static_cast<double>(channels)) : static_cast<double>(channels);
+}
+
 void SurfaceModel::locate(Channels c, double* x) const {
-  auto place = [&](std::int64_t v) {
-    return options_.logarithmic ? std::log(static_cast<double>(v)) : static_cast<double>(v);
-  };
   switch (surface_) {
     case Surface::kOut:
-      x[0] = place(c.out);
+      x[0] = coordinate(c.out);
       break;
     case Surface::kInOut:
-      x[0] = place(c.in);
-      x[1] = place(c.out);
+      x[0] = coordinate(c.in);
+      x[1] = coordinate(c.out);
       break;
     default:
-      x[0] = place(c.in);
+      x[0] = coordinate(c.in);
   }
 }
 
@@ -154,7 +183,14 @@ Eigen::MatrixXd SurfaceModel::locate(const std::vector<Channels>& places) const 
     locate(places[i], at);
     for (int d = 0; d < dimensions(); ++d) x(static_cast<Eigen::Index>(i), d) = at[d];
   }
-  return x;
+  return with_steps(x, fitted_->steps);
+}
+
+std::vector<SurfaceStep> SurfaceModel::steps() const {
+  const auto channels = [&](double x) { return std::llround(options_.logarithmic ? std::exp(x) : x); };
+  std::vector<SurfaceStep> out;
+  for (const InputStep& s : fitted_->steps) out.push_back({is_of_in(s), channels(s.from), channels(s.to)});
+  return out;
 }
 
 double SurfaceModel::distance_outside(Channels c) const {
@@ -168,14 +204,17 @@ double SurfaceModel::distance_outside(Channels c) const {
 }
 
 double SurfaceModel::mean_at(Channels channels) const {
-  double x[2];
+  double x[2 + kMostSteps];
   locate(channels, x);
-  const double g = gp_->mean_at(x);
+  double* next = x + dimensions();
+  for (const InputStep& step : fitted_->steps) *next++ = step.at(x[step.column]);
+  const double g = gp().mean_at(x);
   return options_.logarithmic ? physical(channels) * std::exp(g) : physical(channels) + g;
 }
 
 SurfacePrediction SurfaceModel::at(const std::vector<Channels>& places) const {
-  const GpJointPrediction joint = gp_->joint(locate(places));
+  const Eigen::MatrixXd rows = locate(places);
+  const GpJointPrediction joint = gp().joint(rows);
   const auto n = static_cast<Eigen::Index>(places.size());
   SurfacePrediction out{Eigen::VectorXd(n), joint.covariance};
   for (Eigen::Index i = 0; i < n; ++i) {
@@ -184,9 +223,10 @@ SurfacePrediction SurfaceModel::at(const std::vector<Channels>& places) const {
   }
   if (!options_.logarithmic) return out;
   Eigen::MatrixXd log_covariance = joint.covariance;
-  const double roughness = gp_->hyperparameters().noise_sd;
+  const double roughness = gp().hyperparameters().noise_sd;
   log_covariance.diagonal().array() += roughness * roughness;
   log_covariance *= caution_;
+  log_covariance.diagonal() += fitted_->undecided(rows);
   // All places outside of the points err alike: what the rates do out there is one thing.
   Eigen::VectorXd outside(n);
   for (Eigen::Index i = 0; i < n; ++i)
@@ -212,8 +252,9 @@ SurfacePrediction SurfaceModel::at(const std::vector<Channels>& places) const {
 }
 
 Eigen::VectorXd SurfaceModel::relative_deviation(const std::vector<Channels>& places) const {
-  const GpPrediction p = gp_->predict(locate(places));
-  if (options_.logarithmic) return p.variance.cwiseMax(0).cwiseSqrt();
+  const Eigen::MatrixXd rows = locate(places);
+  const GpPrediction p = gp().predict(rows);
+  if (options_.logarithmic) return (p.variance + fitted_->undecided(rows)).cwiseMax(0).cwiseSqrt();
   Eigen::VectorXd out(p.mean.size());
   for (Eigen::Index i = 0; i < out.size(); ++i) {
     const double mean = physical(places[static_cast<std::size_t>(i)]) + p.mean(i);

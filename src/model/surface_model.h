@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "gp/gp.h"
+#include "gp/steps.h"
 #include "layers/parse.h"
 #include "model/cost_polynomial.h"
 
@@ -29,6 +29,8 @@ struct SurfaceOptions {
   // Mean a + b * FLOPs + c * bytes with a, b, c not negative; the process learns what it misses.
   // Without it the mean is constant.
   bool physical_mean = true;
+  // Most channel numbers at which the surface steps (gp/steps.h); 0: it is smooth.
+  int most_steps = 4;
   GpOptions gp;
 };
 SurfaceOptions default_surface_options();
@@ -40,6 +42,12 @@ struct SurfacePrediction {
   Eigen::MatrixXd covariance;
 };
 
+// A channel number at which the surface steps: somewhere after `from`, at `to` at the latest.
+struct SurfaceStep {
+  bool of_in;  // the channels in; else those out
+  std::int64_t from, to;
+};
+
 // By how much variances of a fitted process must grow so that they hold what its own points show when each is
 // predicted by the others; 1 where they do.
 double caution(const Gp& gp);
@@ -49,6 +57,10 @@ class SurfaceModel {
   // One observation is enough. `cost` is that of the kind.
   SurfaceModel(std::vector<Observation> observations, Surface surface, const CostPolynomial& cost,
                const SurfaceOptions& options);
+
+  // Steps of other surfaces that may be the same: where this one's points leave open at which channel number
+  // it steps, theirs tell.
+  void narrow(const std::vector<SurfaceStep>& elsewhere);
 
   // A value that was measured after the fit, for this place alone.
   void know(const Observation& observation);
@@ -64,7 +76,8 @@ class SurfaceModel {
   Eigen::VectorXd relative_deviation(const std::vector<Channels>& places) const;
 
   const std::vector<Observation>& observations() const { return observations_; }
-  const Gp& gp() const { return *gp_; }
+  const Gp& gp() const { return fitted_->gp; }
+  std::vector<SurfaceStep> steps() const;
 
  private:
   int dimensions() const { return surface_ == Surface::kInOut ? 2 : 1; }
@@ -73,12 +86,16 @@ class SurfaceModel {
     double fixed = 1, per_flop = 0, per_byte = 0;
   };
   Mean fit_mean() const;
-  std::shared_ptr<Gp> fit_process() const;
+  GpData data() const;
+  GpOptions process_options(const GpData& data) const;
   double physical(Channels c) const;
   // How far the place lies outside of the observations, in factors of e over both numbers; 0 inside.
   double distance_outside(Channels c) const;
-  // The process's input; at most two numbers.
+  double coordinate(std::int64_t channels) const;
+  bool is_of_in(const InputStep& step) const { return surface_ != Surface::kOut && step.column == 0; }
+  // What the steps are steps of; at most two numbers.
   void locate(Channels c, double* x) const;
+  // The process's inputs.
   Eigen::MatrixXd locate(const std::vector<Channels>& places) const;
 
   std::vector<Observation> observations_;
@@ -89,7 +106,7 @@ class SurfaceModel {
   Domain seen_;  // of the observations
   Mean mean_;
   double caution_ = 1;  // factor on the process's variances
-  std::shared_ptr<Gp> gp_;
+  std::shared_ptr<const SteppedGp> fitted_;
 };
 
 }  // namespace ampere

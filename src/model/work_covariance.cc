@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ampere {
 namespace {
@@ -31,15 +32,20 @@ constexpr Coordinates kLengths = {12, 8, 10, 10, 10, 6, 10, 5, 3, 6, 6, 6, 2.5, 
 // Calls take this much more than their roof, before anything is known.
 constexpr double kAboveRoof = 0.6;
 
+double squared_distance(const WorkPoint& a, const WorkPoint& b) {
+  double distance = 0;
+  for (std::size_t i = 0; i < kCoordinates; ++i)
+    distance += square((a.coordinates[i] - b.coordinates[i]) / kLengths[i]);
+  return distance;
+}
+
 double covariance(const WorkPoint& a, const WorkPoint& b) {
   double size = 0;
   for (std::size_t i = 0; i < kSizeCoordinates; ++i) size += square(a.coordinates[i] - b.coordinates[i]);
   double k = square(kAll) + square(kSize) * matern52(size / square(kSizeLength));
   if (a.family != b.family) return k;
   const bool same_unit = a.arithmetic == b.arithmetic, same_name = a.name == b.name;
-  double distance = 0;
-  for (std::size_t i = 0; i < kCoordinates; ++i)
-    distance += square((a.coordinates[i] - b.coordinates[i]) / kLengths[i]);
+  const double distance = squared_distance(a, b);
   const double shape =
       square(kShape) * matern52(distance) + square(kRough) * std::exp(-kRoughRate * std::sqrt(distance));
   k += (same_name ? 1 : kOtherName) *
@@ -111,26 +117,16 @@ Eigen::MatrixXd covariances(const std::vector<Point>& a, const std::vector<Point
   return k;
 }
 
-bool multiplies(OpFamily family) {
-  switch (family) {
-    case OpFamily::kProduct:
-    case OpFamily::kConvolution:
-    case OpFamily::kConvolutionGradient:
-    case OpFamily::kDepthwise:
-    case OpFamily::kDepthwiseGradient:
-    case OpFamily::kAttention:
-    case OpFamily::kAttentionGradient:
-    case OpFamily::kRecurrent:
-    case OpFamily::kRecurrentGradient:
-      return true;
-    default:
-      return false;
-  }
-}
-
 constexpr double kMostRate = 1.5;
+constexpr double kOtherNameApart = 0.7, kOtherUnitApart = 0.5;
 
 }  // namespace
+
+double distance_of(const WorkPoint& a, const WorkPoint& b) {
+  if (a.family != b.family) return std::numeric_limits<double>::infinity();
+  return std::sqrt(squared_distance(a, b)) + (a.name == b.name ? 0 : kOtherNameApart) +
+         (a.arithmetic == b.arithmetic ? 0 : kOtherUnitApart);
+}
 
 int WorkNames::number(const OpWork& work) {
   return numbers_.try_emplace({work.family, work.name}, static_cast<int>(numbers_.size())).first->second;

@@ -45,6 +45,8 @@ class WorkNames {
 };
 
 WorkPoint point_of(const OpWork& work, const Roof& roof, WorkNames& names);
+// How far apart two calls are, over all coordinates, each divided by its length; infinite between families.
+double distance_of(const WorkPoint& a, const WorkPoint& b);
 
 // Of the logarithms of times, docs/one_model.md. Points that are equal share what is each point's own; points
 // at the same place share what that place has beyond its relatives.

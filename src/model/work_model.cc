@@ -22,10 +22,9 @@ constexpr double kLeastUnsure = 0.08;
 // What a host takes to issue a call, before any was seen to: the middle of recorded parts (H200, Python).
 constexpr double kHostPerCall = 40e-6;
 
-// What a host issues: changes from one call to another are the device's alone.
 double calls_in(const std::vector<CountedWork>& works) {
   double count = 0;
-  for (const CountedWork& w : works) count += w.work.family == OpFamily::kChange ? 0 : w.count;
+  for (const CountedWork& w : works) count += w.count;
   return count;
 }
 
@@ -124,27 +123,35 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, std::optio
   time_ = std::make_unique<SumProcess>(time_covariance(time_points_, time_points_, relation_.time), mean,
                                        times, kOwnTime);
 
-  // A part's power is that of its calls, each for the time that it takes.
+  // A part's power is that of its calls, each for the time that it takes. Calls of which no energy is known
+  // tell nothing about powers.
   std::vector<SeenSum> powers;
+  std::map<int, int> power_numbers;  // of points of the times
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const MeasuredWork& m = seen[i];
     if (!m.energy_j) continue;
     SeenSum sum{times[i].terms, std::log(*m.energy_j / m.time_s), std::max(m.energy_error, kLeastWorkError)};
     double total = 0;
     for (SumTerm& t : sum.terms) total += t.weight *= std::exp(time_->values()(t.point));
-    for (SumTerm& t : sum.terms) t.weight /= total;
+    for (SumTerm& t : sum.terms) {
+      t.weight /= total;
+      t.point = power_numbers.try_emplace(t.point, static_cast<int>(power_numbers.size())).first->second;
+    }
     mean_log_power_ += sum.log_value;
     power_places_.emplace(m.place, static_cast<int>(powers.size()));
     powers.push_back(std::move(sum));
   }
   if (powers.empty() && !sheet_) throw Error(ErrorKind::kFailed, "no energy was measured on this device yet");
   mean_log_power_ /= std::max(static_cast<double>(powers.size()), 1.0);
-  for (const auto& [where, work] : numbered.works()) {
-    const auto row = static_cast<Eigen::Index>(power_points_.size());
-    const double time_s = std::exp(time_->values()(row));
-    power_points_.push_back(rate_point_of(work, roof_, time_s, names_));
-    power_points_.back().where = where;
-    mean(row) = log_power_mean(work, time_s);
+  power_points_.resize(power_numbers.size());
+  mean.resize(static_cast<Eigen::Index>(power_numbers.size()));
+  for (const auto& [of_time, number] : power_numbers) {
+    const auto& [where, work] = numbered.works()[static_cast<std::size_t>(of_time)];
+    const double time_s = std::exp(time_->values()(of_time));
+    RatePoint& point = power_points_[static_cast<std::size_t>(number)];
+    point = rate_point_of(work, roof_, time_s, names_);
+    point.where = where;
+    mean(number) = log_power_mean(work, time_s);
   }
   power_ = std::make_unique<SumProcess>(power_covariance(power_points_, power_points_, relation_.power), mean,
                                         std::move(powers), kOwnPower);

@@ -149,12 +149,6 @@ TEST_F(WorkModelTest, ASheetTellsWithoutMeasurements) {
   }
   EXPECT_GE(held, 36);
   EXPECT_GT(model.host_s(part()), 0);
-  // No host issues the changes from one call to another.
-  std::vector<CountedWork> changes = part();
-  OpWork change;
-  change.family = OpFamily::kChange;
-  changes.push_back({change, 3});
-  EXPECT_EQ(model.host_s(changes), model.host_s(part()));
   EXPECT_EQ(model.at({{"", {}}}).energy_j(0), 0);
 }
 

@@ -24,8 +24,8 @@ struct GuidedOptions {
   // at the edges of the domain, while networks lie inside it (docs/accuracy.md). 0: always the largest
   // variance, as the paper does.
   int spread_of_three = 0;
-  // Points beyond the limit, halfway between neighbours whose values jump (jumps.h): for surfaces whose
-  // points are cheap.
+  // Points beyond the limit, halfway between the two sides of a step (jumps.h): for surfaces whose points are
+  // cheap.
   int jump_points_1d = 0;
   int jump_points_2d = 0;
 };

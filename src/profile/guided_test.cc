@@ -61,55 +61,49 @@ TEST(Guided, SpreadsPointsOverTypicalPlaces) {
   EXPECT_TRUE(next_point(Surface::kInOut, domain, measured, {}, unsure, options, typical).channels);
 }
 
-TEST(Jumps, HalvesTheGapBetweenNeighboursThatDiffer) {
-  const Domain line{{1, 101, 1}, {10, 10, 1}};
-  const std::vector<Channels> places = {{1, 10}, {51, 10}, {101, 10}};
-  EXPECT_EQ(between_jump(Surface::kIn, line, places, Eigen::Vector3d(0, 0, 1), {}, 0.25), (Channels{76, 10}));
-  EXPECT_EQ(between_jump(Surface::kIn, line, places, Eigen::Vector3d(0, 0.1, 0.2), {}, 0.25), std::nullopt);
-  // The ends are no neighbours: the point between them has been seen.
-  EXPECT_EQ(between_jump(Surface::kIn, line, places, Eigen::Vector3d(0, 0.2, 0.4), {}, 0.25), std::nullopt);
-  EXPECT_EQ(between_jump(Surface::kIn, line, places, Eigen::Vector3d(0, 0, 1), {{76, 10}}, 0.25),
-            std::nullopt);
-  const Domain plane{{4, 64, 4}, {8, 128, 8}};
-  const auto corner = between_jump(Surface::kInOut, plane, {{4, 8}, {64, 8}, {4, 128}, {64, 128}},
-                                   Eigen::Vector4d(0, 0, 0, 1.4), {}, 0.25);
-  ASSERT_TRUE(corner);
-  EXPECT_EQ(corner->in % 4, 0);
-  EXPECT_EQ(corner->out % 8, 0);
+// A kind whose time is the same everywhere but for `dear` places.
+template <class Dear>
+SurfaceModel model_of(const std::set<Channels>& places, Surface surface, const Dear& dear) {
+  std::vector<Observation> seen;
+  for (const Channels& c : places) seen.push_back({c, dear(c) ? 4e-5 : 1e-5, 0.002, 0.005});
+  const LayerKind kind = parse_layers(build(parse_zoo("cnn5")), 4).at(1).kind;
+  return {seen, surface, CostPolynomial(kind, true), default_surface_options()};
 }
 
-// A region that only one point has hit, with ordinary ones close by on one side: the other sides are looked
-// at too.
-TEST(Jumps, FollowsARegionInAllDirections) {
-  const Domain plane{{1, 400, 1}, {1, 120, 1}};
-  const auto dear = [](Channels c) { return c.in > 70 && c.in < 190 && c.out > 95; };
-  std::vector<Channels> places = {{1, 1},    {400, 120}, {1, 120},  {400, 1},  {176, 98}, {213, 112},
-                                  {101, 81}, {63, 89},   {26, 107}, {163, 63}, {5, 120},  {148, 91},
-                                  {51, 54},  {276, 58},  {313, 49}, {251, 94}};
-  for (int step = 0; step < 16; ++step) {
-    Eigen::VectorXd residuals(static_cast<Eigen::Index>(places.size()));
-    for (std::size_t i = 0; i < places.size(); ++i)
-      residuals(static_cast<Eigen::Index>(i)) = dear(places[i]) ? 1.4 : 0;
-    if (const auto next = between_jump(Surface::kInOut, plane, places, residuals, {}, 0.25))
-      places.push_back(*next);
-  }
-  const auto far_side = [&](Channels c) { return dear(c) && c.in < 120; };
-  EXPECT_GE(std::count_if(places.begin(), places.end(), far_side), 2);
-}
-
-TEST(Jumps, EndsWhereTheEdgeIsKnown) {
-  const Domain line{{1, 1001, 1}, {10, 10, 1}};
-  std::vector<Channels> places = {{1, 10}, {1001, 10}};
-  int steps = 0;
-  for (; steps < 100; ++steps) {
-    Eigen::VectorXd residuals(static_cast<Eigen::Index>(places.size()));
-    for (std::size_t i = 0; i < places.size(); ++i)
-      residuals(static_cast<Eigen::Index>(i)) = places[i].in > 300 ? 1 : 0;
-    const auto next = between_jump(Surface::kIn, line, places, residuals, {}, 0.25);
+TEST(Jumps, HalvesTheGapOfAStep) {
+  const Domain line{{1, 401, 1}, {10, 10, 1}};
+  const auto dear = [](Channels c) { return c.in > 130; };
+  std::set<Channels> places;
+  for (std::int64_t c = 1; c <= 401; c += 20) places.insert({c, 10});
+  const auto model = [&] { return model_of(places, Surface::kIn, dear); };
+  const auto first = within_step(model(), Surface::kIn, line, {}, 0.25);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(*first, (Channels{131, 10}));
+  EXPECT_EQ(within_step(model(), Surface::kIn, line, {*first}, 0.25), std::nullopt);
+  EXPECT_EQ(within_step(model(), Surface::kIn, line, {}, 10), std::nullopt);
+  int more = 0;
+  for (; more < 20; ++more) {
+    const auto next = within_step(model(), Surface::kIn, line, {}, 0.25);
     if (!next) break;
-    places.push_back(*next);
+    EXPECT_TRUE(places.insert(*next).second);
   }
-  EXPECT_EQ(steps, 5);
+  EXPECT_LE(more, 5);  // 20 numbers
+  // Not to the last number: it ends when the middle of what the likelihood leaves open was measured.
+  const auto after = std::find_if(places.begin(), places.end(), dear);
+  EXPECT_LE(after->in - std::prev(after)->in, 5);
+}
+
+TEST(Jumps, KeepsToTheStepOfTheChannels) {
+  const Domain plane{{4, 64, 4}, {8, 128, 8}};
+  const auto dear = [](Channels c) { return c.in > 30 && c.out > 40; };
+  std::set<Channels> places;
+  for (std::int64_t in = 4; in <= 64; in += 12) {
+    for (std::int64_t out = 8; out <= 128; out += 24) places.insert({in, out});
+  }
+  const auto next = within_step(model_of(places, Surface::kInOut, dear), Surface::kInOut, plane, {}, 0.25);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->in % 4, 0);
+  EXPECT_EQ(next->out % 8, 0);
 }
 
 TEST(Guided, StartsWithTheBoundsAndKeepsToTheLimit) {

@@ -1,22 +1,17 @@
-// Where a surface jumps: kernels are chosen by rules that switch from one channel number to the next, and a
-// poor choice can cost several times the good one. A process fitted to a few dozen points does not see how
-// far such a region reaches; points between the two sides do.
+// Where exactly a surface steps: rules that choose kernels switch from one channel number to the next, and a
+// poor choice can cost several times the good one. The model tells between which numbers (gp/steps.h).
 #pragma once
 
-#include <Eigen/Core>
 #include <optional>
 #include <set>
-#include <vector>
 
-#include "layers/parse.h"
+#include "model/surface_model.h"
 
 namespace ampere {
 
-// The place halfway between two neighbours (of Delaunay's triangles) whose residuals, logarithms of the value
-// over what was expected, differ by at least `least`; of all such pairs, the one that is farthest apart and
-// differs most. Absent where no such pair has a new place between them.
-std::optional<Channels> between_jump(Surface surface, const Domain& domain,
-                                     const std::vector<Channels>& places, const Eigen::VectorXd& residuals,
-                                     const std::set<Channels>& excluded, double least);
+// A new place halfway between the two sides of a step whose logarithms differ by at least `least`, where they
+// differ most. Absent where no such step is left with a new place between its sides.
+std::optional<Channels> within_step(const SurfaceModel& model, Surface surface, const Domain& domain,
+                                    const std::set<Channels>& excluded, double least);
 
 }  // namespace ampere

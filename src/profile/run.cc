@@ -161,10 +161,8 @@ class Run {
     if ((two ? g.jump_points_2d : g.jump_points_1d) == 0) return std::nullopt;
     const int limit = two ? g.max_points_2d + g.jump_points_2d : g.max_points_1d + g.jump_points_1d;
     if (static_cast<int>(timed.size()) >= limit) return std::nullopt;
-    const SurfaceModel& times = models_.model(plan.key, Quantity::kTime);
-    std::vector<Channels> places;
-    for (const Observation& o : times.observations()) places.push_back(o.channels);
-    return between_jump(plan.kind.surface, plan.domain, places, times.gp().data().y, refused, kJump);
+    return within_step(models_.model(plan.key, Quantity::kTime), plan.kind.surface, plan.domain, refused,
+                       kJump);
   }
 
   std::set<Channels> places_with_energy(const std::string& key) {

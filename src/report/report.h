@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ampere/tariff.h"
 #include "report/known_plans.h"
 #include "report/results.h"
 #include "store/store.h"
@@ -17,6 +18,7 @@ struct ReportOptions {
   // Networks to estimate; empty: those that were trained as a whole after profiling.
   std::vector<KnownNetwork> networks;
   std::string method = "split";
+  Tariff tariff;  // what a million iterations of each are priced by, if it says anything
   std::function<void(int done, int of, const std::string& what)> progress;
 };
 

@@ -51,7 +51,17 @@ Json device_card(const Store& store, const StoredDevice& device, const Results& 
   return card;
 }
 
-Json estimate_json(const Estimate& e, const KnownNetwork& n) {
+// Of a million iterations: one alone costs nothing that people have words for.
+Json bill_json(const Tariff& tariff, const Interval& energy_j) {
+  const Bill bill = bill_of(tariff, energy_j * 1e6);
+  return {{"energy_kwh", interval_json(bill.energy_kwh)},
+          {"cost", bill.cost ? interval_json(*bill.cost) : Json()},
+          {"currency", tariff.currency},
+          {"carbon_g", bill.carbon_g ? interval_json(*bill.carbon_g) : Json()},
+          {"carbon_source", tariff.carbon_source}};
+}
+
+Json estimate_json(const Estimate& e, const KnownNetwork& n, const Tariff& tariff) {
   Json layers = Json::array();
   for (const LayerEstimate& l : e.layers) {
     layers.push_back({{"name", l.name},
@@ -75,6 +85,7 @@ Json estimate_json(const Estimate& e, const KnownNetwork& n) {
               {"fixed_time_s", short_number(e.fixed_time_s)},
               {"composition_networks", e.composition_networks},
               {"layers", layers}};
+  if (!tariff.empty()) out["bill"] = bill_json(tariff, e.energy_j);
   if (e.regime != Regime::kSingle) {
     out["device_time_s"] = short_number(e.device_time_s);
     out["host_time_s"] = short_number(e.host_time_s);
@@ -85,14 +96,15 @@ Json estimate_json(const Estimate& e, const KnownNetwork& n) {
 
 // Networks that were asked for must be known; those that are merely there are left out when they are not.
 Json estimates(Store& store, const std::string& device, const std::vector<KnownNetwork>& networks,
-               const std::string& method, bool required) {
+               const ReportOptions& options, bool required) {
   Json out = Json::array();
-  const Method& by = find_method(method);
+  const Method& by = find_method(options.method);
   const MeasureMode mode = by.tells_eager ? MeasureMode::kEager : MeasureMode::kReplay;
   for (const KnownNetwork& n : networks) {
     DeviceProfile profile(store, device, n.recipe);
     try {
-      out.push_back(estimate_json(estimate_network(profile, by, n.network, n.batch, mode), n));
+      out.push_back(
+          estimate_json(estimate_network(profile, by, n.network, n.batch, mode), n, options.tariff));
     } catch (const Error& e) {
       if (required || e.kind() != ErrorKind::kNotProfiled) throw;
     }
@@ -127,9 +139,8 @@ void add_device(Json& data, Store& store, const StoredDevice& device, const Resu
                 const ReportOptions& options) {
   data["device"] = device_card(store, device, results);
   const std::vector<KnownNetwork> networks = whole_networks(store, device.id);
-  data["estimates"] = options.networks.empty()
-                          ? estimates(store, device.id, networks, options.method, false)
-                          : estimates(store, device.id, options.networks, options.method, true);
+  data["estimates"] = options.networks.empty() ? estimates(store, device.id, networks, options, false)
+                                               : estimates(store, device.id, options.networks, options, true);
   data["profiling"] = profiling_efforts(store, device);
   const KnownSurfaces known = known_surfaces(store, device.id);
   std::vector<std::string> unknown = known.unknown;
@@ -171,7 +182,8 @@ Json report_data(Store* store, const StoredDevice* device, const Results& result
                {"unknown_surfaces", Json::array()},
                {"evaluations", results.evaluations},
                {"additivity", results.additivity},
-               {"curves", results.curves}};
+               {"curves", results.curves},
+               {"tunings", results.tunings}};
   if (store && device) add_device(data, *store, *device, results, options);
   return data;
 }

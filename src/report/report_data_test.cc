@@ -158,6 +158,11 @@ TEST_F(ResultsTest, FilesAreToldApartByTheirFields) {
   write("b.json", R"({"curves": [{"network": "n", "points": [{"energy_j": 1}]}]})");
   write("t.json", R"({"budget_share": 0.5, "networks": [{"label": "original", "energy_j": 8, "curve": [
     {"iteration": 0, "energy_j": 0, "test_loss": null, "test_accuracy": 0.1}]}]})");
+  write(
+      "s.json",
+      R"({"model": "n", "objective": "energy", "present": 0, "best": 0, "outcomes": [{"batch": 8, "recipe": "r",
+    "power_limit_w": 300, "energy_j": 2, "energy_low_j": 1, "energy_high_j": 3, "time_s": 5, "time_low_s": 4,
+    "time_high_s": 6, "on_front": true}]})");
   write("c.json", R"({"something": "else"})");
   write("d.txt", "no JSON at all");
   const Results r = read_results({folder_.string()});
@@ -166,6 +171,9 @@ TEST_F(ResultsTest, FilesAreToldApartByTheirFields) {
   ASSERT_EQ(r.curves.size(), 2u);
   EXPECT_EQ(r.curves[1]["budget_j"], 4);
   EXPECT_EQ(r.curves[1]["curves"][0]["points"][0], Json({0, 0, nullptr, 0.1}));
+  ASSERT_EQ(r.tunings.size(), 1u);
+  EXPECT_EQ(r.tunings[0]["points"][0]["power_limit_w"], 300);
+  EXPECT_EQ(r.tunings[0]["points"][0]["clock_mhz"], nullptr);
   EXPECT_THAT(r.ignored, testing::ElementsAre(HasSubstr("c.json")));
 }
 
@@ -178,6 +186,14 @@ TEST_F(ResultsTest, WrongOnesAreRefusedWithTheirPlace) {
       why_refused(write("f.json", R"({"methods": {}, "networks": [{"network": "n", "energy_j": 0}]})")),
       HasSubstr("networks[0]"));
   EXPECT_THAT(why_refused(write("g.json", R"({"curves": [{"points": 3}]})")), HasSubstr("curves[0]"));
+  EXPECT_THAT(
+      why_refused(write("i.json",
+                        R"({"model": "n", "objective": "energy", "present": 1, "best": 0, "outcomes": []})")),
+      HasSubstr("\"present\" names no outcome"));
+  EXPECT_THAT(
+      why_refused(write(
+          "j.json", R"({"model": "n", "objective": "energy", "present": 0, "best": 0, "outcomes": [3]})")),
+      HasSubstr("outcomes[0]"));
   EXPECT_THAT(why_refused(write("h.json", "{")), HasSubstr("h.json"));
 }
 

@@ -178,6 +178,38 @@ Json detected_of(const Json& file, const std::string& path) {
   return out;
 }
 
+// Every setting that was looked at, with the words that a reader knows it by.
+Json tuning_of(const Json& file, const std::string& path) {
+  const JsonReader r(file, path);
+  Json out = provenance_of(file, path);
+  out["model"] = r.text("model");
+  out["objective"] = r.text("objective");
+  out["present"] = r.integer("present");
+  out["best"] = r.integer("best");
+  out["points"] = Json::array();
+  const Json& outcomes = r.array("outcomes");
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const JsonReader o(outcomes[i], place(path, "outcomes", i));
+    out["points"].push_back({{"batch", o.integer("batch")},
+                             {"recipe", o.text("recipe")},
+                             {"power_limit_w", number_at(o, "power_limit_w", outcomes[i])},
+                             {"clock_mhz", number_at(o, "clock_mhz", outcomes[i])},
+                             {"energy_j",
+                              {short_number(o.number("energy_j")), short_number(o.number("energy_low_j")),
+                               short_number(o.number("energy_high_j"))}},
+                             {"time_s",
+                              {short_number(o.number("time_s")), short_number(o.number("time_low_s")),
+                               short_number(o.number("time_high_s"))}},
+                             {"on_front", o.boolean("on_front", false)},
+                             {"measured", o.boolean("measured", false)}});
+  }
+  for (const char* key : {"present", "best"}) {
+    if (out[key] < 0 || out[key] >= outcomes.size())
+      throw bad_input(path + ": field \"" + key + "\" names no outcome");
+  }
+  return out;
+}
+
 // False when the file is none that a report shows.
 bool add(Results& results, const Json& file, const std::string& path) {
   const auto is = [&](const char* key, Json::value_t type) {
@@ -192,6 +224,8 @@ bool add(Results& results, const Json& file, const std::string& path) {
     results.curves.push_back(curves_of(file, path, kPlain));
   else if (is("networks", Type::array) && !file["networks"].empty() && file["networks"][0].contains("curve"))
     results.curves.push_back(curves_of(file, path, kTrained));
+  else if (is("outcomes", Type::array) && is("objective", Type::string))
+    results.tunings.push_back(tuning_of(file, path));
   else if (is("meters", Type::array) && is("device", Type::object))
     results.detected.push_back(detected_of(file, path));
   else
@@ -220,7 +254,7 @@ Results read_results(const std::vector<std::string>& paths) {
     if (!std::filesystem::is_directory(path, error)) {
       if (!add(results, read_json_file(path), path)) {
         throw bad_input(path +
-                        ": not a result that a report shows; those of evaluate, additivity and detect "
+                        ": not a result that a report shows; those of evaluate, additivity, tune and detect "
                         "(--json or --output) and training curves (docs/report.md) are");
       }
       continue;

@@ -14,6 +14,7 @@ struct Results {
   Json additivity = Json::array();   // ampere additivity
   Json curves = Json::array();       // training curves, as of pruning: {"curves": [...]}
   Json detected = Json::array();     // ampere detect
+  Json tunings = Json::array();      // ampere tune
   std::vector<std::string> ignored;  // files of folders that are none of these
 };
 

@@ -8,13 +8,6 @@ JobCost job_cost(const Estimate& e, double iterations) {
           LogNormal::from_interval(e.time_s.value, e.time_s.high) * iterations};
 }
 
-double iterations_of(std::int64_t samples, std::int64_t batch, std::int64_t epochs) {
-  if (samples < 1 || batch < 1 || epochs < 1)
-    throw bad_input("samples, batch and epochs of a job must be at least 1");
-  const std::int64_t per_epoch = samples / batch + (samples % batch != 0 ? 1 : 0);
-  return static_cast<double>(per_epoch) * static_cast<double>(epochs);
-}
-
 Admission admit(const LogNormal& energy_j, double available_j, double risk) {
   if (!(risk > 0 && risk < 1)) throw bad_input("the risk must lie between 0 and 1");
   if (!(available_j >= 0)) throw bad_input("a battery cannot hold less than nothing");

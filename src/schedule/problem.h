@@ -21,6 +21,8 @@ inline constexpr double kLeastJobSeconds = 1e-6;
 // Throws Error{kBadInput}: figures that are negative, too large or unordered, names that are empty or occur
 // twice, dependencies in a circle, costs of the wrong number.
 void check(const Problem& problem);
+// Throws Error{kBadInput}: rates that do not rise from 0, figures that are absurd.
+void check(const Forecast& forecast);
 
 // Jobs so that each comes behind those it depends on; otherwise in the order given. Throws Error{kBadInput}
 // that names a circle.

@@ -1,7 +1,5 @@
 #include "ampere/device.h"
 
-#include <filesystem>
-
 #include "ampere/version.h"
 #include "base/error.h"
 #include "measure/recipe.h"
@@ -13,7 +11,7 @@ const char* version() { return kVersion; }
 
 std::string existing_store(const std::string& path) {
   std::string store = path.empty() ? default_store_path() : path;
-  if (!std::filesystem::exists(store)) throw bad_input(store + ": there is no such store");
+  if (!store_exists(store)) throw bad_input(store + ": there is no such store");
   return store;
 }
 
@@ -47,7 +45,7 @@ Device Device::open(const DeviceOptions& options) {
 
 Device Device::stored(const std::string& store, const std::string& id) {
   auto impl = std::make_unique<Impl>();
-  impl->opened = std::make_unique<Store>(existing_store(store));
+  impl->opened = std::make_unique<Store>(Store::to_read(existing_store(store)));
   impl->device = choose_device(*impl->opened, id);
   return Device(std::move(impl));
 }
@@ -76,7 +74,7 @@ const std::vector<std::string>& Device::notes() const {
 
 std::vector<DeviceInfo> stored_devices(const std::string& store) {
   std::vector<DeviceInfo> devices;
-  for (const StoredDevice& d : Store(existing_store(store)).devices())
+  for (const StoredDevice& d : Store::to_read(existing_store(store)).devices())
     devices.push_back(
         {d.id, d.fingerprint.value("name", "?"), d.fingerprint.value("meter", "?"), d.last_used});
   return devices;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "session/access.h"
+#include "tune/limited.h"
 
 namespace ampere {
 
@@ -25,6 +26,15 @@ void check(const EstimateOptions& options) {
   require_mode(method, options.mode);
 }
 
+std::optional<LeverModel> levers_of(const DeviceProfile& profile) {
+  std::string name;
+  for (const StoredDevice& device : profile.store().devices()) {
+    if (device.id == profile.device()) name = device.fingerprint.value("name", "");
+  }
+  const std::optional<DataSheet>& sheet = profile.sheet();
+  return levers_of(name, sheet && sheet->accelerator ? sheet->limit_w : 0);
+}
+
 Estimate estimate_model(DeviceProfile& profile, const Network& network, const TrainingSetup& setup,
                         const EstimateOptions& options) {
   const Method& method = find_method(options.method);
@@ -32,7 +42,13 @@ Estimate estimate_model(DeviceProfile& profile, const Network& network, const Tr
   // A method that knows replayed training only was profiled by replaying.
   if (options.mode == MeasureMode::kReplay && method.tells_eager && e.regime == Regime::kSingle)
     throw bad_input("a CPU has nothing to replay; leave --mode away");
-  return e;
+  const PowerSetting setting{options.power_limit_w, options.clock_mhz};
+  if (setting.as_it_comes()) return e;
+  const std::optional<LeverModel> levers = levers_of(profile);
+  if (!levers && e.regime != Regime::kSingle)
+    throw bad_input(
+        "what power limits and clocks do to this device was never measured, nor is its data sheet known");
+  return limited(e, levers ? *levers : known_levers(), setting);
 }
 
 Estimate estimate(Device& device, const Model& model, const TrainingSetup& setup,

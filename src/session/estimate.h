@@ -3,6 +3,7 @@
 
 #include "estimate/estimate.h"
 #include "session/profiling.h"
+#include "tune/lever_model.h"
 
 namespace ampere {
 
@@ -17,5 +18,8 @@ void check(const EstimateOptions& options);
 // Throws what estimate_network does, and Error{kBadInput} for a mode that the device cannot train in.
 Estimate estimate_model(DeviceProfile& profile, const Network& network, const TrainingSetup& setup,
                         const EstimateOptions& options);
+
+// What power limits and clocks do to the profile's device; absent where nothing tells.
+std::optional<LeverModel> levers_of(const DeviceProfile& profile);
 
 }  // namespace ampere

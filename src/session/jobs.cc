@@ -13,6 +13,7 @@
 #include "model/composition.h"
 #include "session/load_model.h"
 #include "session/session.h"
+#include "store/address.h"
 
 namespace ampere {
 namespace {
@@ -46,6 +47,7 @@ class Estimator {
  private:
   // Paths in the file are meant from where the file is.
   std::string beside_file(const std::string& path) const {
+    if (is_server(path)) return path;
     const std::filesystem::path given(path);
     return given.is_absolute() ? path : (std::filesystem::path(options_.file).parent_path() / given).string();
   }
@@ -62,8 +64,7 @@ class Estimator {
     const std::string path = source.store.empty() ? options_.store : beside_file(source.store);
     auto& store = stores_[path];
     if (!store) {
-      if (!source.store.empty() && !std::filesystem::exists(path))
-        throw bad_input(path + ": there is no such store");
+      if (!source.store.empty() && !store_exists(path)) throw bad_input(path + ": there is no such store");
       store = std::make_unique<Store>(Store::to_read(path));
     }
     return *store;

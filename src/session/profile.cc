@@ -1,7 +1,6 @@
 #include "session/profile.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include "base/error.h"
@@ -84,8 +83,7 @@ DeviceSummary profile_device(Device& device, double minutes, const Recipe& recip
 
 RelativeSummary learn_from(Store& store, const std::string& device, const std::string& from) {
   require(!from.empty(), "say whose profile it is: the path of a store, or the id of a device");
-  std::error_code unknown;
-  const bool is_file = std::filesystem::exists(from, unknown);
+  const bool is_file = store_exists(from);
   std::optional<Store> opened;
   if (is_file) opened = Store::to_read(from);
   const TakenOver taken = take_over(store, device, opened ? *opened : store, is_file ? "" : from);

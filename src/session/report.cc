@@ -56,6 +56,7 @@ PageSummary write(Store* store, const StoredDevice* device, const std::string& p
   ReportOptions options;
   options.title = page.title;
   options.method = find_method(page.method).name;
+  options.tariff = page.tariff;
   for (const Model& model : page.models) {
     const Network& network = ModelAccess::loaded(model).network;
     parse_layers(network, page.setup.batch);  // told before anything is written

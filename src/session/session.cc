@@ -129,12 +129,17 @@ Session open_session(const SessionOptions& options) {
 
 std::optional<StoredDevice> latest_device(const Store& store) {
   std::optional<StoredDevice> relative;
-  for (const StoredDevice& d : store.devices()) {
-    if (!d.problem.empty() || store.surfaces(d.id).empty()) continue;
-    if (!is_elsewhere(d.fingerprint)) return d;
-    if (!relative) relative = d;
+  // A store of a fleet may hold very many; the first of them will mostly do.
+  constexpr int kAtOnce = 16;
+  for (int from = 0;; from += kAtOnce) {
+    const std::vector<StoredDevice> some = store.devices_with_points(from, kAtOnce);
+    for (const StoredDevice& d : some) {
+      if (!d.problem.empty()) continue;
+      if (!is_elsewhere(d.fingerprint)) return d;
+      if (!relative) relative = d;
+    }
+    if (some.size() < kAtOnce) return relative;
   }
-  return relative;
 }
 
 StoredDevice choose_device(const Store& store, const std::string& id) {
@@ -143,10 +148,9 @@ StoredDevice choose_device(const Store& store, const std::string& id) {
     throw Error(ErrorKind::kNotProfiled,
                 store.path() + ": no device was profiled yet; run: ampere profile MODEL --batch N");
   }
-  for (const StoredDevice& d : store.devices()) {
-    if (d.id.rfind(id, 0) != 0) continue;
-    if (d.problem.empty()) return d;
-    throw bad_input(store.path() + ": device " + d.id + ": " + d.problem +
+  if (const auto d = store.device_like(id)) {
+    if (d->problem.empty()) return *d;
+    throw bad_input(store.path() + ": device " + d->id + ": " + d->problem +
                     "; remove it with: ampere store check --remove");
   }
   throw bad_input("no device in " + store.path() + " has the id " + id + "; see: ampere store list");

@@ -4,14 +4,17 @@
 #include <tuple>
 
 #include "base/capped.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "layers/kind_json.h"
+#include "store/database.h"
 #include "store/plausible.h"
 
 namespace ampere {
 namespace {
 
 constexpr std::size_t kLongestOrigin = 2000;
+constexpr int kMostTries = 20;  // where others write the same
 
 Json surface_to_json(const StoredSurface& s) {
   return {{"name", s.name},          {"purpose", to_word(s.purpose)}, {"method", s.method},
@@ -37,7 +40,8 @@ Json point_to_json(const StoredPoint& p) {
           {"variant", parse_json(p.variant, "variant")},
           {"measurement", to_json(p.measurement)},
           {"measured_at", p.measured_at},
-          {"origin", p.origin}};
+          {"origin", p.origin},
+          {"identity", p.identity}};
 }
 
 StoredPoint point_from_json(const Json& json, const std::string& where) {
@@ -50,6 +54,8 @@ StoredPoint point_from_json(const Json& json, const std::string& where) {
   p.measurement = measurement_from_json(r.object("measurement"));
   p.measured_at = r.text("measured_at");
   p.origin = r.text("origin", "");
+  p.identity = r.text("identity", "");
+  if (p.identity.size() > 64) throw bad_input(where + ": an identity is too long");
   if (p.measured_at.size() > 40 || p.origin.size() > kLongestOrigin)
     throw bad_input(where + ": a date or origin is too long");
   return p;
@@ -65,8 +71,12 @@ void import_surface(Store& store, const std::string& device, const std::string& 
                     const std::string& origin, const std::string& where, ImportSummary& summary) {
   const StoredSurface surface = surface_from_json(json, where);
   std::set<Identity> known;
+  std::set<std::string> ids;
   int place = 0;  // in the list
-  for (const StoredPoint& p : store.points(device, recipe, surface.name)) known.insert(identity_of(p));
+  for (const StoredPoint& p : store.points(device, recipe, surface.name)) {
+    known.insert(identity_of(p));
+    ids.insert(p.identity);
+  }
   for (const Json& point : JsonReader(json, where).array("points")) {
     StoredPoint p;
     try {
@@ -76,7 +86,8 @@ void import_surface(Store& store, const std::string& device, const std::string& 
                   where + ", " + surface.name + ", point " + std::to_string(++place) + ": " + e.what());
     }
     ++place;
-    if (known.count(identity_of(p)) > 0) {
+    // Stores before version 3 wrote no identity, and gave a point another one each time it was brought.
+    if (ids.count(p.identity) > 0 || known.count(identity_of(p)) > 0) {
       ++summary.points_known;
       continue;
     }
@@ -91,8 +102,7 @@ void import_device(Store& store, const Json& json, const std::string& origin, co
   const JsonReader r(json, where);
   const Json& fingerprint = r.object("fingerprint");
   require_fingerprint(fingerprint, where + ": fingerprint");
-  bool known = false;
-  for (const StoredDevice& d : store.devices()) known = known || d.fingerprint == fingerprint;
+  const bool known = store.device(hex_digest(fingerprint.dump())).has_value();
   const std::string device = store.know_device(fingerprint);
   summary.devices += known ? 0 : 1;
   for (const Json& surface : r.array("surfaces"))
@@ -143,13 +153,19 @@ ImportSummary import_store(Store& store, const Json& exported, const std::string
     throw bad_input("profiles of version " + std::to_string(version) + "; this program reads version " +
                     std::to_string(kExchangeVersion) + (version > kExchangeVersion ? ": update ampere" : ""));
   }
-  ImportSummary summary;
-  Store::Transaction transaction(store);
-  int count = 0;
-  for (const Json& device : r.array("devices"))
-    import_device(store, device, origin, "profiles: device " + std::to_string(++count), summary);
-  transaction.commit();
-  return summary;
+  for (int tries = 0;; ++tries) {
+    try {
+      ImportSummary summary;
+      Store::Transaction transaction(store);
+      int count = 0;
+      for (const Json& device : r.array("devices"))
+        import_device(store, device, origin, "profiles: device " + std::to_string(++count), summary);
+      transaction.commit();
+      return summary;
+    } catch (const WritersMet&) {
+      if (tries >= kMostTries) throw;
+    }
+  }
 }
 
 ImportSummary merge_store(Store& store, const Store& other) {

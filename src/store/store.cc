@@ -1,5 +1,7 @@
 #include "store/store.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -7,158 +9,77 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "layers/kind_json.h"
-#include "store/migrate.h"
+#include "store/address.h"
 #include "store/plausible.h"
-#include "store/sqlite.h"
+#include "store/schema.h"
+#include "store/store_impl.h"
 
 namespace ampere {
 namespace {
 
-// 1: surfaces by their names alone. 2: surfaces typed, points with their origin (docs/store.md).
-constexpr int kSchemaVersion = 2;
-constexpr int kApplicationId = 0x414d5052;  // "AMPR"
-
-constexpr const char* kSchema = R"sql(
-CREATE TABLE device (
-  id          TEXT PRIMARY KEY,
-  fingerprint TEXT NOT NULL,
-  last_used   TEXT NOT NULL
-);
-CREATE TABLE fact (
-  device TEXT NOT NULL REFERENCES device(id),
-  recipe TEXT NOT NULL,
-  name   TEXT NOT NULL,
-  value  TEXT NOT NULL,
-  PRIMARY KEY (device, recipe, name)
-);
-)sql";
-
-// What version 2 brought.
-constexpr const char* kSurfaces = R"sql(
-CREATE TABLE surface (
-  name    TEXT PRIMARY KEY,
-  purpose TEXT NOT NULL,
-  method  TEXT NOT NULL,
-  role    TEXT NOT NULL,
-  phase   TEXT NOT NULL,
-  details TEXT NOT NULL
-);
-CREATE TABLE point (
-  id          INTEGER PRIMARY KEY,
-  device      TEXT NOT NULL REFERENCES device(id),
-  recipe      TEXT NOT NULL,
-  surface     TEXT NOT NULL REFERENCES surface(name),
-  channels_in INTEGER NOT NULL,
-  channels_out INTEGER NOT NULL,
-  variant     TEXT NOT NULL,
-  measurement TEXT NOT NULL,
-  measured_at TEXT NOT NULL,
-  origin      TEXT NOT NULL DEFAULT ''
-);
-CREATE INDEX point_by_surface ON point(device, recipe, surface);
-)sql";
-
-void add_surface(sqlite3* db, const std::string& path, const StoredSurface& s) {
-  Statement insert(
-      db, path,
-      "INSERT INTO surface(name, purpose, method, role, phase, details) VALUES(?, ?, ?, ?, ?, ?) "
-      "ON CONFLICT(name) DO UPDATE SET purpose = excluded.purpose, method = excluded.method, "
-      "role = excluded.role, phase = excluded.phase, details = excluded.details "
-      "WHERE instr(details, '\"kind\"') = 0 AND length(excluded.details) > length(details)");
-  insert.bind(s.name).bind(to_word(s.purpose)).bind(s.method).bind(to_word(s.role)).bind(to_word(s.phase));
-  // Names come from files of strangers, and need not be UTF-8.
-  insert.bind(details_to_json(s).dump(-1, ' ', false, Json::error_handler_t::replace)).step();
-}
-
-// Types what version 1 knew by name, and gives every point an origin.
-void migrate_from_1(sqlite3* db, const std::string& path) {
-  std::vector<SurfaceOfVersion1> old;
-  {
-    // SQLite takes the other columns from the row that has the maximum.
-    Statement s(db, path,
-                "SELECT surface, channels_in, channels_out, variant, max(channels_in + channels_out) "
-                "FROM point GROUP BY surface ORDER BY surface");
-    while (s.step()) old.push_back({s.text(0), {s.integer(1), s.integer(2)}, s.text(3)});
+StoredDevice device_from(const SqlRow& row) {
+  StoredDevice device{row.text(0), Json::object(), row.text(2), ""};
+  try {
+    Json read = parse_json(row.text(1), "fingerprint");
+    require_fingerprint(read, "fingerprint");
+    device.fingerprint = std::move(read);
+  } catch (const Error& e) {
+    device.problem = e.what();
   }
-  const auto execute = [&](const char* sql) {
-    if (const int code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr); code != SQLITE_OK)
-      store_failed(db, code, path);
-  };
-  execute("ALTER TABLE point RENAME TO point_of_1; DROP INDEX IF EXISTS point_by_surface");
-  execute(kSurfaces);
-  for (const StoredSurface& s : typed(old)) add_surface(db, path, s);
-  execute(
-      "INSERT INTO point(id, device, recipe, surface, channels_in, channels_out, variant, measurement, "
-      "measured_at) SELECT id, device, recipe, surface, channels_in, channels_out, variant, measurement, "
-      "measured_at FROM point_of_1; DROP TABLE point_of_1");
+  return device;
 }
 
-int pragma(sqlite3* db, const std::string& path, const char* sql) {
-  Statement s(db, path, sql);
-  return s.step() ? static_cast<int>(s.integer(0)) : 0;
+std::vector<StoredDevice> devices_from(const std::vector<SqlRow>& rows) {
+  std::vector<StoredDevice> out;
+  out.reserve(rows.size());
+  for (const SqlRow& row : rows) out.push_back(device_from(row));
+  return out;
 }
 
 }  // namespace
 
-Store::Store(const std::string& path) : impl_(std::make_unique<Impl>()) {
-  impl_->path = path;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error)
-    throw Error(ErrorKind::kFailed, folder.string() + ": cannot be created: " + error.message() +
-                                        "; check its permissions or name another with --store");
-  if (const int code = sqlite3_open(path.c_str(), &impl_->db); code != SQLITE_OK)
-    store_failed(impl_->db, code, path);
-  sqlite3_busy_timeout(impl_->db, 10000);
-  // In one transaction: another first run may be making the tables between two looks.
-  impl_->execute("BEGIN");
-  const int version = pragma(impl_->db, path, "PRAGMA user_version");
-  const int application = pragma(impl_->db, path, "PRAGMA application_id");
-  const int tables = pragma(impl_->db, path, "SELECT count(*) FROM sqlite_master");
-  impl_->execute("COMMIT");
-  if (tables > 0 && application != kApplicationId) {
-    throw bad_input(path + ": a database of another program; name another with --store");
-  }
-  if (version < 0)
-    throw bad_input(path + ": damaged (store version " + std::to_string(version) +
-                    "); name another with --store");
-  if (version > kSchemaVersion) {
-    throw bad_input(path + ": written by a newer version of ampere (store version " +
-                    std::to_string(version) + ", this one reads " + std::to_string(kSchemaVersion) +
-                    "); update ampere or name another with --store");
-  }
-  impl_->execute("PRAGMA synchronous = FULL");
-  if (version != kSchemaVersion) make_tables();
-  // After a migration, which takes over what it finds.
-  impl_->execute("PRAGMA foreign_keys = ON");
+void insert_fact(Database& db, const std::string& device, const StoredFact& fact) {
+  db.query(
+      "INSERT INTO fact(device, recipe, name, value) VALUES($1, $2, $3, $4) "
+      "ON CONFLICT(device, recipe, name) DO UPDATE SET value = excluded.value",
+      {device, fact.recipe, fact.name, fact.value.dump()});
 }
 
-void Store::make_tables() {
-  const std::string& path = impl_->path;
-  // Immediate: of two first runs at once, the second waits and then finds the tables there.
-  Transaction transaction(*this);
-  const int found = pragma(impl_->db, path, "PRAGMA user_version");
-  if (found == 0) {
-    impl_->execute(kSchema);
-    impl_->execute(kSurfaces);
-    impl_->execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
-  } else if (found == 1) {
-    migrate_from_1(impl_->db, path);
-  }
-  if (found < kSchemaVersion)
-    impl_->execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
-  transaction.commit();
+bool insert_point(Database& db, const std::string& device, const std::string& recipe,
+                  const std::string& surface, const StoredPoint& p) {
+  return !db.query(
+                "INSERT INTO point(device, recipe, surface, channels_in, channels_out, variant, "
+                "measurement, measured_at, origin, identity) "
+                "VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
+                "ON CONFLICT(device, identity) DO NOTHING RETURNING id",
+                {device, recipe, surface, p.channels.in, p.channels.out, p.variant,
+                 to_json(p.measurement).dump(), p.measured_at, p.origin, p.identity})
+              .empty();
 }
 
-Store::Transaction::Transaction(Store& store) : store_(store) { store_.impl_->execute("BEGIN IMMEDIATE"); }
+Store::Store() : impl_(std::make_unique<Impl>()) {}
+
+Store::Store(const std::string& path) : Store() {
+  impl_->path = printable_address(path);
+  if (is_server(path)) {
+    impl_->db = open_postgres(path);
+    make_tables(*impl_->db, impl_->path);
+    impl_->db->require_writer();
+    deliver_what_waits();
+  } else {
+    impl_->db = open_sqlite(path);
+    make_tables(*impl_->db, path);
+  }
+}
+
+Store::Transaction::Transaction(Store& store) : store_(store) { store_.impl_->db->begin(true); }
 
 Store::Transaction::~Transaction() {
-  if (open_) sqlite3_exec(store_.impl_->db, "ROLLBACK", nullptr, nullptr, nullptr);
+  if (open_) store_.impl_->db->rollback();
 }
 
 void Store::Transaction::commit() {
-  store_.impl_->execute("COMMIT");
+  store_.impl_->db->commit();
   open_ = false;
 }
 
@@ -168,70 +89,94 @@ Store& Store::operator=(Store&&) noexcept = default;
 
 const std::string& Store::path() const { return impl_->path; }
 
+void Store::grant(const std::string& role, bool write) { impl_->db->grant(role, write); }
+
 std::string Store::add_device(const Json& fingerprint) {
   const std::string text = fingerprint.dump();
   std::string id = hex_digest(text);
-  Statement s(impl_->db, impl_->path,
-              "INSERT INTO device(id, fingerprint, last_used) VALUES(?, ?, ?) "
-              "ON CONFLICT(id) DO UPDATE SET last_used = excluded.last_used");
-  s.bind(id).bind(text).bind(utc_now()).step();
+  impl_->db->query(
+      "INSERT INTO device(id, fingerprint, last_used) VALUES($1, $2, $3) "
+      "ON CONFLICT(id) DO UPDATE SET last_used = excluded.last_used",
+      {id, text, utc_now()});
+  impl_->fingerprints[id] = fingerprint;
   return id;
 }
 
 std::string Store::know_device(const Json& fingerprint) {
   const std::string text = fingerprint.dump();
   std::string id = hex_digest(text);
-  Statement s(impl_->db, impl_->path,
-              "INSERT INTO device(id, fingerprint, last_used) VALUES(?, ?, '') ON CONFLICT(id) DO NOTHING");
-  s.bind(id).bind(text).step();
+  impl_->db->query(
+      "INSERT INTO device(id, fingerprint, last_used) VALUES($1, $2, '') ON CONFLICT(id) DO NOTHING",
+      {id, text});
+  impl_->fingerprints[id] = fingerprint;
   return id;
 }
 
-static StoredDevice device_from(const std::string& id, const std::string& fingerprint,
-                                const std::string& last_used) {
-  StoredDevice device{id, Json::object(), last_used, ""};
-  try {
-    Json read = parse_json(fingerprint, "fingerprint");
-    require_fingerprint(read, "fingerprint");
-    device.fingerprint = std::move(read);
-  } catch (const Error& e) {
-    device.problem = e.what();
-  }
-  return device;
-}
-
 std::vector<StoredDevice> Store::devices() const {
-  Statement s(impl_->db, impl_->path,
-              "SELECT id, fingerprint, last_used FROM device ORDER BY last_used DESC, id");
-  std::vector<StoredDevice> out;
-  while (s.step()) out.push_back(device_from(s.text(0), s.text(1), s.text(2)));
-  return out;
+  return devices_from(
+      impl_->db->query("SELECT id, fingerprint, last_used FROM device ORDER BY last_used DESC, id"));
 }
 
-void Store::add_point(const std::string& device, const std::string& recipe, const StoredSurface& surface,
-                      const StoredPoint& point) {
-  // One transaction of its own, unless it is part of one.
-  std::optional<Transaction> transaction;
-  if (sqlite3_get_autocommit(impl_->db) != 0) transaction.emplace(*this);
-  add_surface(impl_->db, impl_->path, surface);
-  Statement s(impl_->db, impl_->path,
-              "INSERT INTO point(device, recipe, surface, channels_in, channels_out, variant, measurement, "
-              "measured_at, origin) "
-              "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  s.bind(device).bind(recipe).bind(surface.name).bind(point.channels.in).bind(point.channels.out);
-  s.bind(point.variant).bind(to_json(point.measurement).dump());
-  s.bind(point.measured_at.empty() ? utc_now() : point.measured_at).bind(point.origin).step();
-  if (transaction) transaction->commit();
+std::vector<StoredDevice> Store::devices_with_points(int from, int most) const {
+  return devices_from(impl_->db->query(
+      "SELECT id, fingerprint, last_used FROM device WHERE EXISTS (SELECT 1 FROM point WHERE point.device = "
+      "device.id) ORDER BY last_used DESC, id LIMIT $1 OFFSET $2",
+      {std::int64_t{most}, std::int64_t{from}}));
+}
+
+std::optional<StoredDevice> Store::device(const std::string& id) const {
+  const auto rows = impl_->db->query("SELECT id, fingerprint, last_used FROM device WHERE id = $1", {id});
+  return rows.empty() ? std::nullopt : std::optional(device_from(rows.front()));
+}
+
+std::optional<StoredDevice> Store::device_like(const std::string& beginning) const {
+  // Ids are hex digits, all of which come before g.
+  const auto rows = impl_->db->query(
+      "SELECT id, fingerprint, last_used FROM device WHERE id >= $1 AND id < $2 "
+      "ORDER BY last_used DESC, id LIMIT 1",
+      {beginning, beginning + "g"});
+  return rows.empty() ? std::nullopt : std::optional(device_from(rows.front()));
+}
+
+StoredPoint Store::add_point(const std::string& device, const std::string& recipe,
+                             const StoredSurface& surface, const StoredPoint& point) {
+  StoredPoint kept = point;
+  kept.surface = surface.name;
+  if (kept.measured_at.empty()) kept.measured_at = utc_now();
+  if (kept.identity.empty()) kept.identity = new_identity();
+  Database& db = *impl_->db;
+  if (db.in_transaction()) {
+    add_surface(db, surface);
+    insert_point(db, device, recipe, surface.name, kept);
+    return kept;
+  }
+  // One transaction of its own.
+  try {
+    impl_->atomically(false, [&] {
+      if (impl_->surfaces.count(surface.name) == 0) add_surface(db, surface);
+      insert_point(db, device, recipe, surface.name, kept);
+    });
+    impl_->surfaces.insert(surface.name);
+  } catch (const ServerAway& away) {
+    keep_aside(device, recipe, &surface, kept, nullptr, away.what());
+    return kept;
+  } catch (const Error& e) {
+    // A server that refuses, too, must not cost what was measured.
+    if (db.place().empty()) throw;
+    keep_aside(device, recipe, &surface, kept, nullptr, e.what());
+    throw;
+  }
+  if (!aside().empty()) deliver_what_waits();
+  return kept;
 }
 
 std::vector<StoredPoint> Store::points(const std::string& device, const std::string& recipe,
                                        const std::string& surface) const {
-  Statement s(impl_->db, impl_->path,
-              "SELECT channels_in, channels_out, variant, measurement, measured_at, origin, id FROM point "
-              "WHERE device = ? AND recipe = ? AND surface = ? ORDER BY id");
-  s.bind(device).bind(recipe).bind(surface);
   std::vector<StoredPoint> out;
-  while (s.step()) {
+  for (const SqlRow& s : impl_->db->query(
+           "SELECT channels_in, channels_out, variant, measurement, measured_at, origin, identity, id "
+           "FROM point WHERE device = $1 AND recipe = $2 AND surface = $3 ORDER BY id",
+           {device, recipe, surface})) {
     try {
       require_channels({s.integer(0), s.integer(1)});
       const Json measurement = parse_json(s.text(3), "measurement");
@@ -240,9 +185,10 @@ std::vector<StoredPoint> Store::points(const std::string& device, const std::str
                      s.text(2),
                      measurement_from_json(measurement),
                      s.text(4),
-                     s.text(5)});
+                     s.text(5),
+                     s.text(6)});
     } catch (const Error& e) {
-      const StoreProblem problem{"point", s.integer(6), device, surface, e.what()};
+      const StoreProblem problem{"point", s.integer(7), device, surface, e.what()};
       throw bad_input(path() + ": " + problem.text() + "; remove it with: ampere store remove --point " +
                       std::to_string(problem.row) + " --store " + path());
     }
@@ -250,36 +196,50 @@ std::vector<StoredPoint> Store::points(const std::string& device, const std::str
   return out;
 }
 
+static StoredSurface surface_from(const SqlRow& row, const std::string& path) {
+  const std::string where = path + ": surface " + row.text(1);
+  StoredSurface surface;
+  surface.name = row.text(1);
+  try {
+    surface.purpose = purpose_from_word(row.text(2));
+    surface.method = row.text(3);
+    surface.role = role_from_word(row.text(4));
+    surface.phase = phase_from_word(row.text(5));
+    read_details(parse_json(row.text(6), where), where, surface);
+  } catch (const Error&) {
+    surface.kind.reset();  // a damaged row: its points are kept, and nothing tells what they are of
+  }
+  return surface;
+}
+
 std::vector<SurfaceCount> Store::surfaces(const std::string& device) const {
-  Statement s(impl_->db, impl_->path,
-              "SELECT p.recipe, p.surface, s.purpose, s.method, s.role, s.phase, s.details, count(*) "
-              "FROM point p LEFT JOIN surface s ON s.name = p.surface WHERE p.device = ? "
-              "GROUP BY p.recipe, p.surface ORDER BY p.recipe, p.surface");
-  s.bind(device);
   std::vector<SurfaceCount> out;
-  while (s.step()) {
-    const std::string where = path() + ": surface " + s.text(1);
-    StoredSurface surface;
-    surface.name = s.text(1);
-    try {
-      surface.purpose = purpose_from_word(s.text(2));
-      surface.method = s.text(3);
-      surface.role = role_from_word(s.text(4));
-      surface.phase = phase_from_word(s.text(5));
-      read_details(parse_json(s.text(6), where), where, surface);
-    } catch (const Error&) {
-      surface.kind.reset();  // a damaged row: its points are kept, and nothing tells what they are of
-    }
-    out.push_back({s.text(0), std::move(surface), static_cast<int>(s.integer(7))});
+  for (const SqlRow& s : impl_->db->query(
+           "SELECT p.recipe, p.surface, s.purpose, s.method, s.role, s.phase, s.details, p.points FROM "
+           "(SELECT recipe, surface, count(*) AS points FROM point WHERE device = $1 GROUP BY recipe, "
+           "surface) p "
+           "LEFT JOIN surface s ON s.name = p.surface ORDER BY p.recipe, p.surface",
+           {device})) {
+    // Devices share their surfaces; reading what a surface is takes longer than asking for it.
+    auto& known = impl_->typed[s.text(1)];
+    if (known.first != s.text(6)) known = {s.text(6), surface_from(s, path())};
+    out.push_back({s.text(0), known.second, static_cast<int>(s.integer(7))});
   }
   return out;
 }
 
 void Store::put_fact(const std::string& device, const std::string& recipe, const std::string& name,
                      const Json& value) {
-  Statement s(impl_->db, impl_->path,
-              "INSERT OR REPLACE INTO fact(device, recipe, name, value) VALUES(?, ?, ?, ?)");
-  s.bind(device).bind(recipe).bind(name).bind(value.dump()).step();
+  const StoredFact fact{recipe, name, value};
+  if (impl_->db->in_transaction() || impl_->db->place().empty()) {
+    insert_fact(*impl_->db, device, fact);
+    return;
+  }
+  try {
+    impl_->atomically(false, [&] { insert_fact(*impl_->db, device, fact); });
+  } catch (const ServerAway& away) {
+    keep_aside(device, recipe, nullptr, {}, &fact, away.what());
+  }
 }
 
 static Json fact_from(const std::string& path, const std::string& device, const std::string& name,
@@ -296,19 +256,33 @@ static Json fact_from(const std::string& path, const std::string& device, const 
 
 std::optional<Json> Store::fact(const std::string& device, const std::string& recipe,
                                 const std::string& name) const {
-  Statement s(impl_->db, impl_->path, "SELECT value FROM fact WHERE device = ? AND recipe = ? AND name = ?");
-  s.bind(device).bind(recipe).bind(name);
-  if (!s.step()) return std::nullopt;
-  return fact_from(path(), device, name, s.text(0));
+  const auto rows = impl_->db->query("SELECT value FROM fact WHERE device = $1 AND recipe = $2 AND name = $3",
+                                     {device, recipe, name});
+  if (rows.empty()) return std::nullopt;
+  return fact_from(path(), device, name, rows.front().text(0));
 }
 
 std::vector<StoredFact> Store::facts(const std::string& device) const {
-  Statement s(impl_->db, impl_->path,
-              "SELECT recipe, name, value FROM fact WHERE device = ? ORDER BY recipe, name");
-  s.bind(device);
   std::vector<StoredFact> out;
-  while (s.step()) out.push_back({s.text(0), s.text(1), fact_from(path(), device, s.text(1), s.text(2))});
+  for (const SqlRow& s : impl_->db->query(
+           "SELECT recipe, name, value FROM fact WHERE device = $1 ORDER BY recipe, name", {device}))
+    out.push_back({s.text(0), s.text(1), fact_from(path(), device, s.text(1), s.text(2))});
   return out;
+}
+
+std::vector<std::string> Store::devices_with_fact(const std::string& name) const {
+  std::vector<std::string> ids;
+  for (const SqlRow& s :
+       impl_->db->query("SELECT id FROM device WHERE id IN (SELECT device FROM fact WHERE name = $1) "
+                        "ORDER BY last_used DESC, id",
+                        {name}))
+    ids.push_back(s.text(0));
+  return ids;
+}
+
+bool store_exists(const std::string& path) {
+  std::error_code unknown;
+  return is_server(path) || std::filesystem::exists(path, unknown);
 }
 
 void require_store_path(const std::string& path) {
@@ -317,6 +291,7 @@ void require_store_path(const std::string& path) {
         "no file for measurements is named, and neither HOME nor XDG_DATA_HOME says where one would be; name "
         "one with --store or AMPERE_STORE");
   }
+  if (is_server(path)) return;
   if (path.front() == ':' || path.rfind("file:", 0) == 0)
     throw bad_input("--store must name a file, found \"" + path + "\"; for a file of that name write ./" +
                     path);
@@ -329,23 +304,49 @@ void require_store_path(const std::string& path) {
 
 Store Store::to_read(const std::string& path) {
   require_store_path(path);
+  if (is_server(path)) {
+    Store store;
+    store.impl_->path = printable_address(path);
+    store.impl_->db = open_postgres(path);
+    if (!tables_are_current(*store.impl_->db, store.path())) {
+      if (store.impl_->db->schema_version() > 0) return Store(path);  // of an older version
+      store.impl_->db = open_sqlite(":memory:");
+      make_tables(*store.impl_->db, store.path());
+    }
+    return store;
+  }
   namespace fs = std::filesystem;
   std::error_code unknown;
   fs::path near = path;
   while (!near.empty() && !fs::exists(near, unknown) && near != near.parent_path()) near = near.parent_path();
   const bool absent = near != fs::path(path) && (near.empty() || fs::is_directory(near, unknown));
-  if (!absent) return Store(path);
+  if (!absent) {
+    Store store;
+    store.impl_->path = path;
+    store.impl_->db = open_sqlite(path);
+    if (tables_are_current(*store.impl_->db, path)) return store;
+    // Of an older version: migrated, where the file may be written, else a copy of it.
+    const bool writable = access(path.c_str(), W_OK) == 0;
+    if (writable) return Store(path);
+    store.impl_->db = open_sqlite_copy(path);
+    make_tables(*store.impl_->db, path);
+    return store;
+  }
   Store empty(":memory:");
   empty.impl_->path = path;
   return empty;
 }
 
+std::string data_folder() {
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data) return std::string(data) + "/ampere";
+  const char* home = std::getenv("HOME");
+  return home && *home ? std::string(home) + "/.local/share/ampere" : "";
+}
+
 std::string default_store_path() {
   if (const char* path = std::getenv("AMPERE_STORE"); path && *path) return path;
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data)
-    return std::string(data) + "/ampere/profiles.db";
-  const char* home = std::getenv("HOME");
-  return home && *home ? std::string(home) + "/.local/share/ampere/profiles.db" : "";
+  const std::string folder = data_folder();
+  return folder.empty() ? "" : folder + "/profiles.db";
 }
 
 std::string utc_now() {

@@ -1,8 +1,7 @@
 // What cannot be used of a store, and removing it.
 #include "base/error.h"
 #include "store/plausible.h"
-#include "store/sqlite.h"
-#include "store/store.h"
+#include "store/store_impl.h"
 
 namespace ampere {
 
@@ -22,40 +21,33 @@ std::vector<StoreProblem> Store::problems() const {
       found.push_back({"device", 0, d.id, "", d.problem});
       continue;
     }
-    const auto note = [&](const char* kind, const Statement& s, const std::string& subject,
-                          const auto& read) {
+    for (const SqlRow& row : impl_->db->query(
+             "SELECT id, surface, measurement, channels_in, channels_out FROM point WHERE device = $1 "
+             "ORDER BY id",
+             {d.id})) {
       try {
-        read();
+        require_channels({row.integer(3), row.integer(4)});
+        measurement_from_json(parse_json(row.text(2), "measurement"));
       } catch (const Error& e) {
-        found.push_back({kind, s.integer(0), d.id, subject, e.what()});
+        found.push_back({"point", row.integer(0), d.id, row.text(1), e.what()});
       }
-    };
-    Statement point(
-        impl_->db, impl_->path,
-        "SELECT id, surface, measurement, channels_in, channels_out FROM point WHERE device = ? ORDER BY id");
-    point.bind(d.id);
-    while (point.step()) {
-      note("point", point, point.text(1), [&] {
-        require_channels({point.integer(3), point.integer(4)});
-        measurement_from_json(parse_json(point.text(2), "measurement"));
-      });
     }
-    Statement fact(impl_->db, impl_->path,
-                   "SELECT rowid, recipe, name, value FROM fact WHERE device = ? ORDER BY recipe, name");
-    fact.bind(d.id);
-    while (fact.step()) {
-      const std::string name = fact.text(2);
-      note("fact", fact, fact.text(1).empty() ? name : name + " (" + fact.text(1) + ")",
-           [&] { require_plausible_fact(name, parse_json(fact.text(3), "value"), "value"); });
+    for (const SqlRow& row : impl_->db->query(
+             "SELECT recipe, name, value FROM fact WHERE device = $1 ORDER BY recipe, name", {d.id})) {
+      const std::string recipe = row.text(0), name = row.text(1);
+      try {
+        require_plausible_fact(name, parse_json(row.text(2), "value"), "value");
+      } catch (const Error& e) {
+        const std::string subject = recipe.empty() ? name : name + " (" + recipe + ")";
+        found.push_back({"fact", 0, d.id, subject, e.what(), recipe, name});
+      }
     }
   }
   return found;
 }
 
 bool Store::remove_point(std::int64_t id) {
-  Statement s(impl_->db, impl_->path, "DELETE FROM point WHERE id = ?");
-  s.bind(id).step();
-  return sqlite3_changes(impl_->db) > 0;
+  return !impl_->db->query("DELETE FROM point WHERE id = $1 RETURNING id", {id}).empty();
 }
 
 void Store::remove(const StoreProblem& problem) {
@@ -64,21 +56,15 @@ void Store::remove(const StoreProblem& problem) {
     return;
   }
   if (problem.kind == "fact") {
-    Statement s(impl_->db, impl_->path, "DELETE FROM fact WHERE rowid = ?");
-    s.bind(problem.row).step();
+    impl_->db->query("DELETE FROM fact WHERE device = $1 AND recipe = $2 AND name = $3",
+                     {problem.device, problem.recipe, problem.name});
     return;
   }
-  impl_->execute("BEGIN IMMEDIATE");
-  try {
-    for (const char* sql : {"DELETE FROM point WHERE device = ?", "DELETE FROM fact WHERE device = ?",
-                            "DELETE FROM device WHERE id = ?"}) {
-      Statement(impl_->db, impl_->path, sql).bind(problem.device).step();
-    }
-  } catch (const Error&) {
-    sqlite3_exec(impl_->db, "ROLLBACK", nullptr, nullptr, nullptr);
-    throw;
-  }
-  impl_->execute("COMMIT");
+  impl_->atomically(true, [&] {
+    for (const char* sql : {"DELETE FROM point WHERE device = $1", "DELETE FROM fact WHERE device = $1",
+                            "DELETE FROM device WHERE id = $1"})
+      impl_->db->query(sql, {problem.device});
+  });
 }
 
 }  // namespace ampere

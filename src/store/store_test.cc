@@ -6,13 +6,14 @@
 
 #include <filesystem>
 #include <fstream>
-#include <future>
 
 #include "base/error.h"
 #include "layers/kind_json.h"
 #include "layers/parse.h"
 #include "network/zoo.h"
+#include "store/database.h"
 #include "store/migrate.h"
+#include "store/schema.h"
 
 namespace ampere {
 namespace {
@@ -25,14 +26,6 @@ class StoreTest : public testing::Test {
   ~StoreTest() override { remove(path_.c_str()); }
 
   static std::string test_name() { return testing::UnitTest::GetInstance()->current_test_info()->name(); }
-  static Measurement measured(double energy_j) {
-    Measurement m;
-    m.energy_j = energy_j;
-    m.time_s = 0.01;
-    return m;
-  }
-  static Layer some_layer() { return parse_layers(build(parse_zoo("lenet5")), 10).at(1); }
-
   std::string error_on_open() {
     try {
       Store store(path_);
@@ -92,78 +85,11 @@ TEST(KindJson, WhatIsNoKindIsRefused) {
   }
 }
 
-TEST_F(StoreTest, SurfacesComeBackTyped) {
-  const Layer layer = some_layer();
-  const StoredSurface surface = layer_surface("split", layer.role, layer.kind);
+TEST_F(StoreTest, OnlyServersHaveRolesAndDeliveries) {
   Store store(path_);
-  const std::string device = store.add_device({{"name", "test"}});
-  store.add_point(device, "sgd", surface, {"", {3, 4}, "{}", measured(1), ""});
-  store.add_point(device, "sgd", surface, {"", {5, 6}, "{}", measured(2), ""});
-  store.add_point(device, "sgd", probe_of(surface, Purpose::kTimedProbe),
-                  {"", {5, 6}, "{}", measured(2), ""});
-  const auto surfaces = store.surfaces(device);
-  ASSERT_EQ(surfaces.size(), 2u);
-  EXPECT_EQ(surfaces[0].surface.purpose, Purpose::kTimedProbe);
-  EXPECT_EQ(surfaces[1].surface.name, "split/" + layer.key());
-  EXPECT_EQ(surfaces[1].surface.method, "split");
-  EXPECT_EQ(surfaces[1].surface.role, layer.role);
-  EXPECT_EQ(surfaces[1].surface.kind->word(), layer.kind.word());
-  EXPECT_EQ(surfaces[1].points, 2);
-  EXPECT_EQ(store.points(device, "sgd", surface.name).at(1).channels, (Channels{5, 6}));
-}
-
-TEST_F(StoreTest, WhatIsNotCommittedIsTakenBack) {
-  Store store(path_);
-  const std::string device = store.add_device({{"name", "test"}});
-  const StoredSurface surface = empty_surface();
-  {
-    Store::Transaction transaction(store);
-    store.add_point(device, "sgd", surface, {"", {0, 0}, "{}", measured(1), ""});
-  }
-  EXPECT_TRUE(store.points(device, "sgd", surface.name).empty());
-  Store::Transaction transaction(store);
-  store.add_point(device, "sgd", surface, {"", {0, 0}, "{}", measured(1), ""});
-  transaction.commit();
-  EXPECT_EQ(store.points(device, "sgd", surface.name).size(), 1u);
-}
-
-TEST_F(StoreTest, PointsSurviveClosing) {
-  std::string id;
-  {
-    Store store(path_);
-    id = store.add_device({{"name", "cpu"}});
-    store.add_point(id, "sgd", empty_surface(), {"", {1, 2}, "{}", measured(0.25), ""});
-    store.add_point(id, "sgd", empty_surface(), {"", {3, 4}, "{}", measured(0.5), ""});
-    store.put_fact(id, "sgd", "idle", {{"power_w", 12.5}});
-  }
-  Store store(path_);
-  const auto points = store.points(id, "sgd", "split/empty");
-  ASSERT_EQ(points.size(), 2u);
-  EXPECT_EQ(points[1].channels, (Channels{3, 4}));
-  EXPECT_EQ(points[1].measurement.energy_j, 0.5);
-  EXPECT_FALSE(points[1].measured_at.empty());
-  EXPECT_TRUE(store.points(id, "adam", "split/empty").empty());
-  EXPECT_EQ(store.fact(id, "sgd", "idle")->at("power_w"), 12.5);
-  EXPECT_FALSE(store.fact(id, "sgd", "other"));
-  EXPECT_EQ(store.devices().size(), 1u);
-  EXPECT_EQ(store.add_device({{"name", "cpu"}}), id);
-  EXPECT_NE(store.add_device({{"name", "gpu"}}), id);
-}
-
-TEST_F(StoreTest, TwoFirstRunsAtOnce) {
-  for (int i = 0; i < 60; ++i) {
-    std::filesystem::remove(path_);
-    std::vector<std::future<void>> runs;
-    for (int run = 0; run < 3; ++run)
-      runs.push_back(std::async(std::launch::async, [this] { const Store store(path_); }));
-    for (auto& run : runs) EXPECT_NO_THROW(run.get());
-  }
-}
-
-TEST_F(StoreTest, NewerVersionIsRefused) {
-  { Store store(path_); }
-  execute("PRAGMA user_version = 99");
-  EXPECT_THAT(error_on_open(), HasSubstr("newer version of ampere"));
+  EXPECT_THROW(store.grant("ann", true), Error);
+  EXPECT_THROW(store.deliver(), Error);
+  EXPECT_EQ(store.aside(), "");
 }
 
 TEST_F(StoreTest, OtherDatabasesAndOtherFilesAreRefused) {
@@ -227,6 +153,16 @@ TEST_F(StoreTest, AStoreOfVersion1IsMigratedOnce) {
       EXPECT_GT(points, 50);
     }
   }
+}
+
+// For disks that only may be read.
+TEST_F(StoreTest, AnOlderStoreIsMigratedInACopy) {
+  std::filesystem::copy_file(std::string(AMPERE_TEST_STORES) + "/v1_cpu.db", path_);
+  const auto copy = open_sqlite_copy(path_);
+  make_tables(*copy, path_);
+  EXPECT_EQ(copy->schema_version(), kStoreVersion);
+  EXPECT_GT(copy->query("SELECT id FROM point WHERE identity <> ''", {}).size(), 50u);
+  EXPECT_EQ(open_sqlite(path_)->schema_version(), 1);
 }
 
 }  // namespace

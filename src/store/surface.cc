@@ -10,7 +10,7 @@
 namespace ampere {
 namespace {
 
-constexpr Purpose kPurposes[] = {Purpose::kSurface, Purpose::kTimedProbe, Purpose::kProbe,
+constexpr Purpose kPurposes[] = {Purpose::kSurface, Purpose::kTimedProbe, Purpose::kProbe, Purpose::kWithin,
                                  Purpose::kEmpty,   Purpose::kWhole,      Purpose::kTruth};
 
 Json kind_or_null(const std::optional<LayerKind>& kind) { return kind ? kind_to_json(*kind) : Json(nullptr); }
@@ -30,6 +30,8 @@ const char* to_word(Purpose purpose) {
       return "probe-times";
     case Purpose::kProbe:
       return "probe-energies";
+    case Purpose::kWithin:
+      return "within";
     case Purpose::kEmpty:
       return "empty";
     case Purpose::kWhole:
@@ -65,7 +67,10 @@ StoredSurface layer_surface(const std::string& method, LayerRole role, const Lay
 StoredSurface probe_of(const StoredSurface& surface, Purpose purpose) {
   StoredSurface s = surface;
   s.purpose = purpose;
-  s.name = (purpose == Purpose::kProbe ? "exact/" : "probe/") + surface.name;
+  s.name = (purpose == Purpose::kProbe    ? "exact/"
+            : purpose == Purpose::kWithin ? "within/"
+                                          : "probe/") +
+           surface.name;
   return s;
 }
 

@@ -17,6 +17,7 @@ enum class Purpose {
   kSurface,     // a kind of layer, for a method's regression
   kTimedProbe,  // a layer at its own channels, mostly without its energy, as earlier versions measured it
   kProbe,       // a layer of one network at its own channels, measured while estimating
+  kWithin,      // a call, timed within a whole training step that makes it, without its energy
   kEmpty,       // an iteration that trains nothing
   kWhole,       // a whole network, to learn how layers add up
   kTruth,       // a whole network, to judge estimates by
@@ -47,7 +48,7 @@ struct StoredSurface {
 // The surface of a kind of layer.
 StoredSurface layer_surface(const std::string& method, LayerRole role, const LayerKind& kind,
                             Phase phase = Phase::kIteration, Neighbours neighbours = {});
-// Layers of that surface that are measured by themselves; `purpose` is one of the two probes.
+// Layers of that surface that are measured by themselves; `purpose` is one of the two probes, or kWithin.
 StoredSurface probe_of(const StoredSurface& surface, Purpose purpose = Purpose::kProbe);
 StoredSurface empty_surface();
 // A whole network, trained in that mode. `pass` counts from 1 for Purpose::kTruth.

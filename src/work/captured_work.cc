@@ -484,16 +484,6 @@ class Reader {
 
 }  // namespace
 
-// A kernel that follows another kind of kernel begins later than one that follows its like, by a part of what
-// launching takes.
-OpWork change_of_call() {
-  OpWork work;
-  work.family = OpFamily::kChange;
-  work.name = "change";
-  work.launches = 0.4;
-  return work;
-}
-
 std::vector<CountedWork> work_of_calls(const std::string& text, TensorFloat tensor_float) {
   return work_of_body(parse_json(text, "captured calls"), tensor_float);
 }
@@ -513,16 +503,10 @@ std::vector<CountedWork> work_of_body(Json body, TensorFloat tensor_float) {
 
 std::vector<CountedWork> gathered(std::vector<CountedWork> works) {
   std::map<OpWork, double> counts;
-  double calls = 0;
-  for (CountedWork& w : works) {
-    if (w.work.family == OpFamily::kChange) continue;
-    calls += w.count;
-    counts[std::move(w.work)] += w.count;
-  }
+  for (CountedWork& w : works) counts[std::move(w.work)] += w.count;
   std::vector<CountedWork> out;
-  out.reserve(counts.size() + 1);
+  out.reserve(counts.size());
   for (const auto& [work, count] : counts) out.push_back({work, count});
-  if (counts.size() > 1) out.push_back({change_of_call(), calls});
   return out;
 }
 

@@ -20,11 +20,7 @@ std::vector<CountedWork> work_of_calls(const std::string& calls, TensorFloat ten
 // The same of the object that such a text holds.
 std::vector<CountedWork> work_of_body(Json body, TensorFloat tensor_float);
 
-// What it takes to go from one call to another, beside the calls themselves.
-OpWork change_of_call();
-
-// Alike works as one, with their counts added up, and the changes from one call to another where there are
-// several.
+// Alike works as one, with their counts added up.
 std::vector<CountedWork> gathered(std::vector<CountedWork> works);
 
 }  // namespace ampere

@@ -58,6 +58,23 @@ bool has_depth(OpFamily family) {
 
 }  // namespace
 
+bool multiplies(OpFamily family) {
+  switch (family) {
+    case OpFamily::kProduct:
+    case OpFamily::kConvolution:
+    case OpFamily::kConvolutionGradient:
+    case OpFamily::kDepthwise:
+    case OpFamily::kDepthwiseGradient:
+    case OpFamily::kAttention:
+    case OpFamily::kAttentionGradient:
+    case OpFamily::kRecurrent:
+    case OpFamily::kRecurrentGradient:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool OpWork::operator==(const OpWork& other) const { return all_of(*this) == all_of(other); }
 bool OpWork::operator<(const OpWork& other) const { return all_of(*this) < all_of(other); }
 

@@ -30,8 +30,10 @@ enum class OpFamily {
   kPooling,
   kUpdate,  // of many tensors at once, as optimizers do
   kOther,   // nobody has described it: what it costs is anyone's guess until it is measured
-  kChange,  // from one call to another, which a call that is repeated alone does not pay
 };
+
+// Whether a family's time is mostly that of multiplying.
+bool multiplies(OpFamily family);
 
 // What multiplies: each has units, and a peak, of its own.
 enum class Arithmetic { kFloat32, kTensorFloat32, kHalf };

@@ -160,15 +160,13 @@ def network_of(step: Step, most_kinds: int = MOST_KINDS) -> dict[str, Any]:
     """The text of a network file, docs/network.schema.json."""
     from .regions import Regions  # which are made of parts
 
-    footprint = footprint_of(step)
-    phases, writers = last_phases(step), writers_of(step)
-
+    around = Surroundings(step)
     parts = parts_of(step)
     regions = Regions(step, parts)
 
     def body(part: Part) -> str:
         measured = regions.forward_of(part) if part.compiled else part
-        told, numbers = body_of(step, measured, footprint, phases, writers)
+        told, numbers = body_of(step, measured, around)
         if part.compiled:
             told = regions.body(measured, told, numbers)
         return json.dumps(told, separators=(",", ":"), sort_keys=True)
@@ -282,20 +280,29 @@ def about(value: int) -> int:
     return -size if value < 0 else size
 
 
-def body_of(
-    step: Step, part: Part, footprint: int, phases_of_memory: dict[int, str], writers: dict[int, tuple[str, list[int]]]
-) -> tuple[dict[str, Any], dict[int, int]]:
+class Surroundings:
+    """What a part's description needs to know of the step around it."""
+
+    def __init__(self, step: Step):
+        self.footprint = footprint_of(step)
+        self.phases_of_memory, self.writers = last_phases(step), writers_of(step)
+        made: dict[str, set[int]] = {"forward": set(), "backward": set(), "update": set()}
+        for call in step.calls:
+            made[call.phase].update(n for n in call.outputs if n is not None)
+        self.forwards, self.gradients = made["forward"], made["backward"] - made["forward"]
+        self.ends = {
+            call.args[2]["t"] for call in step.calls if call.op == GROUPED and len(call.args) > 2 and call.args[2]
+        }
+
+
+def body_of(step: Step, part: Part, around: Surroundings) -> tuple[dict[str, Any], dict[int, int]]:
     """All that decides what the part costs, with tensors numbered in the order they are met; and those numbers."""
     numbers: dict[int, int] = {}
     tensors: list[dict[str, Any]] = []
     made: set[int] = set()
     phases: dict[str, list[Any]] = {"forward": [], "backward": [], "update": []}
-    places = {
-        index: sum(step.calls[i].phase == "forward" for i in part.calls[:at]) for at, index in enumerate(part.calls)
-    }
-    gradients = {n for call in step.calls if call.phase == "backward" for n in call.outputs if n is not None}
-    ends = {call.args[2]["t"] for call in step.calls if call.op == GROUPED and len(call.args) > 2 and call.args[2]}
-    forwards = {n for call in step.calls if call.phase == "forward" for n in call.outputs if n is not None}
+    places = {index: at for at, index in enumerate(i for i in part.calls if step.calls[i].phase == "forward")}
+    writers = around.writers
 
     def function_before(number: int) -> str:
         """What wrote it: zeros and small numbers draw less power than others do."""
@@ -312,25 +319,25 @@ def body_of(
         info = step.tensors[number]
         entry: dict[str, Any] = {"sizes": list(info.sizes), "strides": list(info.strides), "dtype": info.dtype}
         if number not in made:
-            entry["from"] = info.role or ("gradient" if number in gradients - forwards else "activation")
-            if entry["from"] == "activation" and phase == "update" and number not in forwards:
+            entry["from"] = info.role or ("gradient" if number in around.gradients else "activation")
+            if entry["from"] == "activation" and phase == "update" and number not in around.forwards:
                 entry["from"] = "state"  # moments, of which some must not be below zero
             if info.on_host:
                 entry["from"] = "host"
             elif entry["from"] == "activation" and (function := function_before(number)):
                 entry["after"] = function
             if info.dtype.startswith(("int", "uint")):
-                if number in ends:
+                if number in around.ends:
                     entry["after"] = "cumsum"  # of the rows in each group
                 elif writers.get(number, ("",))[0] == "aten::sort" and info.sizes == (info.below,):
                     entry["after"] = "sort"  # where everything was: each place once
                 low, high = info.values or (0, (info.below or 2) - 1)
-                if number not in ends:  # those say how many rows there are
+                if number not in around.ends:  # those say how many rows there are
                     high = about(high)
                     low = 0 if 0 <= low < high // 8 else min(about(low), high)
                 entry["values"] = [max(0, low), min(high, info.below - 1)] if info.below else [low, high]
-        elif phases_of_memory.get(info.storage, "forward") != "forward":
-            entry["until"] = phases_of_memory[info.storage]
+        elif around.phases_of_memory.get(info.storage, "forward") != "forward":
+            entry["until"] = around.phases_of_memory[info.storage]
         tensors.append(entry)
 
     for index in part.calls:
@@ -356,7 +363,7 @@ def body_of(
         if call.backward_of is not None:
             entry["of"] = places[call.backward_of]
         phases[call.phase].append(entry)
-    return {"tensors": tensors, "footprint": footprint, **{k: v for k, v in phases.items() if v}}, numbers
+    return {"tensors": tensors, "footprint": around.footprint, **{k: v for k, v in phases.items() if v}}, numbers
 
 
 def bytes_of(step: Step, call: Call) -> int:

@@ -101,16 +101,26 @@ def calls_of(params: dict[str, Any]) -> dict[str, Any] | None:
     return found[0]
 
 
-def part_work(node: dict[str, Any], device: torch.device, mode: str) -> tuple[Repeated, float | None, str]:
+def part_of(node: dict[str, Any], device: torch.device) -> Any:
+    """A Part, or a Region where a compiler makes the calls."""
     try:
         body = json.loads(field(node, "calls", REQUIRED, lambda v: isinstance(v, str), "text"))
         is_compiled = isinstance(body, dict) and flag(body, "compiled", False)
         part: Any = Region(body, device) if is_compiled else Part(body, device)
-        free = free_bytes(device)
-        if device.type == "cpu" and part.bytes > 0.9 * free:  # a system out of memory kills whom it likes
-            raise RequestError("out_of_memory", f"a part needs about {part.bytes >> 20} MiB of memory")
+    except (BadPart, ValueError) as e:
+        raise bad_input(f"calls: {e}") from e
+    except CannotCompile as e:
+        raise RequestError("failed", f"{e}; without compile the eager step can be estimated") from e
+    if device.type == "cpu" and part.bytes > 0.9 * free_bytes(device):  # a system out of memory kills whom it likes
+        raise RequestError("out_of_memory", f"a part needs about {part.bytes >> 20} MiB of memory")
+    return part
+
+
+def part_work(node: dict[str, Any], device: torch.device, mode: str) -> tuple[Repeated, float | None, str]:
+    part = part_of(node, device)
+    try:
         shared: dict[int, torch.Tensor] = {}
-        copies = [part.make(shared) for _ in range(part.copies(cache_bytes(device), free))]
+        copies = [part.make(shared) for _ in range(part.copies(cache_bytes(device), free_bytes(device)))]
     except (BadPart, ValueError) as e:
         raise bad_input(f"calls: {e}") from e
     except CannotCompile as e:

@@ -38,6 +38,12 @@ FUNCTIONS = {
 
 # Finds a call's arguments among the tensors; what it gives makes the call.
 Bind = Callable[[list[Any]], Callable[[], Any]]
+# Makes a call, and notes what it likes about it.
+Make = Callable[[Callable[[], Any]], Any]
+
+
+def plainly(work: Callable[[], Any]) -> Any:
+    return work()
 
 
 @dataclass
@@ -128,22 +134,26 @@ class Part:
 
     # --- running -------------------------------------------------------------------------------------------------
 
-    def run_forward(self, copy: Copy, times: list[float] | None = None) -> None:
+    def run_forward(self, copy: Copy, make: Make = plainly) -> None:
         env = [*copy.forward, copy.graphs]
-        run_calls(self.runs["forward"], env, times)
+        run_calls(self.runs["forward"], env, make)
         for number in self.made_by_forward:  # kept until backward, whether that reads it or only the network does
             copy.backward[number] = env[number]
 
-    def run_backward(self, copy: Copy, times: list[float] | None = None) -> list[Any]:
+    def run_backward(self, copy: Copy, make: Make = plainly) -> dict[int, Any]:
         env = [*copy.backward, copy.graphs]
         for number in self.made_by_forward:
             copy.backward[number] = None
-        run_calls(self.runs["backward"], env, times)
+        run_calls(self.runs["backward"], env, make)
         # Gradients of weights wait for the optimizer.
-        return [env[n] for n, info in enumerate(self.tensors) if info.get("until") == "update"]
+        return {n: env[n] for n, info in enumerate(self.tensors) if info.get("until") == "update"}
 
-    def run_update(self, copy: Copy, times: list[float] | None = None) -> None:
-        run_calls(self.runs["update"], [*copy.forward, copy.graphs], times)
+    def run_update(self, copy: Copy, waiting: dict[int, Any], make: Make = plainly) -> None:
+        """`waiting`: what backward left, for an optimizer that is in the same part."""
+        env = [*copy.forward, copy.graphs]
+        for number, value in waiting.items():
+            env[number] = value
+        run_calls(self.runs["update"], env, make)
 
     @torch.no_grad()
     def run(self, copies: list[Copy]) -> None:
@@ -152,17 +162,25 @@ class Part:
             self.run_forward(copy)
         waiting = [self.run_backward(copy) for copy in reversed(copies)]
         for copy in copies:
-            self.run_update(copy)
-        waiting.clear()
+            self.run_update(copy, waiting.pop())
 
     @torch.no_grad()
-    def call_seconds(self, copy: Copy) -> dict[str, list[float]]:
-        """What the host takes for each call of one iteration, by phase."""
-        times: dict[str, list[float]] = {"forward": [], "backward": [], "update": []}
-        self.run_forward(copy, times["forward"])
-        waiting = self.run_backward(copy, times["backward"])
-        self.run_update(copy, times["update"])
-        waiting.clear()
+    def run_once(self, copy: Copy, make: Make) -> None:
+        """One iteration of one copy, in which `make` makes the calls."""
+        self.run_forward(copy, make)
+        self.run_update(copy, self.run_backward(copy, make), make)
+
+    def call_seconds(self, copy: Copy) -> list[float]:
+        """What the host takes for each call of one iteration."""
+        times: list[float] = []
+
+        def make(work: Callable[[], Any]) -> Any:
+            start = time.perf_counter()
+            result = work()
+            times.append(time.perf_counter() - start)
+            return result
+
+        self.run_once(copy, make)
         return times
 
     def compile(self, calls: list[Any]) -> list[Prepared]:
@@ -227,9 +245,15 @@ class Part:
                         torch.nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout, causal, **kwargs),
                     )
             env[-1][id(call)] = leaves, list(results)
-            return [r.detach() for r in results]
+            return [self.as_captured(r.detach(), number) for r, number in zip(results, call["out"])]
 
         return lambda env: partial(run, env)
+
+    def as_captured(self, value: Any, number: int | None) -> Any:
+        """cuDNN's recurrent layers give float16 under any autocast; the next layer casts it to what it asks for."""
+        if value is None or number is None:
+            return value
+        return value.to(torch_constant(self.tensors[number]["dtype"], "dtype"))
 
     def gradient_of(self, call: Any) -> Bind:
         of, args, out, device = self.forward[call["of"]], call["args"], call["out"], self.device
@@ -239,26 +263,21 @@ class Part:
                 raise BadPart(f"calls: the gradient of {of['op']}, which keeps none")
             leaves, results = env[-1].pop(id(of))
             gradients = [decode(a, env.__getitem__, device) for a in args]
-            pairs = [(r, g) for r, g in zip(results, gradients) if g is not None]
+            pairs = [(r, g.to(r.dtype)) for r, g in zip(results, gradients) if g is not None]
             wanted = [place for place, number in enumerate(out) if number is not None]
             found = torch.autograd.grad(
                 [r for r, _ in pairs], [leaves[place] for place in wanted], [g for _, g in pairs], allow_unused=True
             )
             by_place = dict(zip(wanted, found))
-            return [by_place.get(place) for place in range(len(out))]
+            return [self.as_captured(by_place.get(place), number) for place, number in enumerate(out)]
 
         return lambda env: partial(run, env)
 
 
-def run_calls(calls: list[Prepared], env: list[Any], times: list[float] | None) -> None:
+def run_calls(calls: list[Prepared], env: list[Any], make: Make) -> None:
     for call in calls:
         work = call.bind(env)
-        if times is None:
-            result = work()
-        else:
-            start = time.perf_counter()
-            result = work()
-            times.append(time.perf_counter() - start)
+        result = make(work)
         out = call.out
         if len(out) == 1 and isinstance(result, torch.Tensor):
             if out[0] is not None:

@@ -13,6 +13,7 @@ from .device import chosen_device, description
 from .fields import REQUIRED, RequestError, bad_input, field, integer, is_int, known_fields, number
 from .measure import measure
 from .recipe import read_recipe
+from .timed_calls import time_calls
 from .trainer import Trainer
 
 PROTOCOL = 1
@@ -30,6 +31,7 @@ class Session:
             "detect": self.detect,
             "idle": self.idle,
             "measure": self.measure,
+            "time_calls": lambda params: time_calls(params, self.device),
             "train": self.train,
             "shutdown": lambda params: {},
         }

@@ -58,7 +58,7 @@
     e.networks.forEach((n) => { n.estimates = places.map((i) => n.estimates[i]); });
   });
   const TITLES = {estimate: 'Estimate', surfaces: 'Layers', accuracy: 'Accuracy', additivity: 'Additivity',
-    pruning: 'Training curves', profiling: 'Profiling'};
+    pruning: 'Training curves', tuning: 'Settings', profiling: 'Profiling'};
 
   // ---- tables
 
@@ -204,6 +204,12 @@
       const value = (v, unit, what) => make('div', {}, make('b', {text: ampere.si(v[0], unit)}),
         make('span', {text: what + ' per iteration (95%: ' + ampere.si(v[1], unit) + ' to ' + ampere.si(v[2], unit) + ')'}));
       const notes = [];
+      if (e.bill) {
+        const b = e.bill, range = (v, text) => text(v[0]) + ' (95%: ' + text(v[1]) + ' to ' + text(v[2]) + ')';
+        const money = (v) => Number(v.toPrecision(3)) + (b.currency ? ' ' + b.currency : '');
+        notes.push('A million iterations: ' + [range(b.energy_kwh, (v) => Number(v.toPrecision(3)) + ' kWh'), b.cost && range(b.cost, money),
+          b.carbon_g && range(b.carbon_g, (v) => ampere.si(v, 'g') + ' CO2e') + (b.carbon_source === 'given' ? '' : ', electricity of ' + b.carbon_source)].filter(Boolean).join('; ') + '.');
+      }
       if (e.modelled) notes.push('Energy is modelled here (CPU time times watts), not measured.');
       if (e.regime === 'host-bound') notes.push('Host-bound: the device works ' + ampere.si(e.device_time_s, 's') + ' of each iteration and waits for the host for the rest.');
       if (e.regime === 'device-bound') notes.push('Device-bound: the device is busy all the time.');

@@ -1,0 +1,227 @@
+// ampere slurm: jobs of a Slurm cluster, placed by joules.
+#include "fleet/slurm.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/plain_text.h"
+#include "common.h"
+#include "fleet/fleet_file.h"
+#include "measure/recipe.h"
+#include "protocol/process.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace ampere {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where slurm.conf is: $SLURM_CONF, or Debian's place.
+std::string slurm_folder() {
+  const char* conf = std::getenv("SLURM_CONF");
+  return conf && *conf ? fs::path(conf).parent_path().string() : "/etc/slurm";
+}
+
+struct SlurmArguments {
+  CommonOptions common;
+  std::string folder = slurm_folder();
+  std::string file = "slurm.json";  // of partitions and networks
+  std::string from;                 // what scontrol printed; empty: it is asked
+  std::string measured;             // a folder of what `ampere measure --json` printed in jobs; empty: none
+
+  std::string script() const { return fs::absolute(folder).lexically_normal() / "job_submit.lua"; }
+  std::string table() const { return fs::absolute(folder).lexically_normal() / "ampere_table.tsv"; }
+};
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void run_install(const SlurmArguments& o) {
+  if (!fs::is_directory(o.folder))
+    throw bad_input(o.folder + ": no such folder; name that of slurm.conf with --folder, or set SLURM_CONF");
+  if (fs::exists(o.script()) && !is_slurm_script(content_of(o.script()))) {
+    throw bad_input(
+        o.script() +
+        ": a script of somebody else is there already; move it away, or have it call ours: install "
+        "into another --folder and call its slurm_job_submit at the end");
+  }
+  // The table first: the controller reads the script as soon as it is there.
+  if (!fs::exists(o.table())) write_file(o.table(), "");
+  write_file(o.script(), slurm_script(o.table()));
+  if (o.common.json) {
+    print_json({{"schema_version", kOutputSchemaVersion}, {"script", o.script()}, {"table", o.table()}});
+    return;
+  }
+  print(
+      "{}\n{}\nslurm.conf needs JobSubmitPlugins=lua, and slurmctld a restart if that is new; then: ampere "
+      "slurm "
+      "refresh\n",
+      o.script(), o.table());
+}
+
+StoredDevice device_of(const Store& store, const std::string& name) {
+  const auto ids = store.devices_with_fact(fleet_fact(name));
+  if (!ids.empty()) return choose_device(store, ids.front());
+  return choose_device(store, name);
+}
+
+void run_refresh(const SlurmArguments& o) {
+  const SlurmFile file = read_slurm_file(o.file);
+  Store store = Store::to_read(o.common.store);
+  std::map<std::string, StoredDevice> devices;
+  for (const auto& [partition, name] : file.partitions) devices.emplace(partition, device_of(store, name));
+  std::vector<SlurmRow> rows;
+  Json told = Json::array();
+  Table table{{"model", "batch", "partition", "energy of an iteration", "time"}, {}, {false, true}, 0};
+  for (const SlurmModel& m : file.models) {
+    ModelOptions options;
+    options.model = m.model;
+    options.batch = m.batch;
+    const LoadedModel model = load_model(options, o.common);
+    for (const auto& [partition, device] : devices) {
+      DeviceProfile profile(store, device.id, stored_word(m.recipe, device.fingerprint));
+      Json row = {{"name", m.name}, {"batch", m.batch}, {"partition", partition}, {"device_id", device.id}};
+      try {
+        const Estimate e = estimate_network(profile, find_method(m.method), model.network, m.batch, m.mode);
+        rows.push_back({m.name, m.batch, partition, e.energy_j, e.time_s});
+        table.rows.push_back({m.name, std::to_string(m.batch), partition,
+                              interval_text(e.energy_j, joules_text), interval_text(e.time_s, seconds_text)});
+        row["energy_j"] = e.energy_j.value;
+        row["energy_low_j"] = e.energy_j.low;
+        row["energy_high_j"] = e.energy_j.high;
+        row["time_s"] = e.time_s.value;
+        row["time_high_s"] = e.time_s.high;
+        row["modelled"] = e.modelled;
+      } catch (const Error& e) {
+        if (e.kind() != ErrorKind::kNotProfiled) throw;
+        row["why_not"] = "not profiled";
+        table.rows.push_back({m.name, std::to_string(m.batch), partition, "not profiled", ""});
+      }
+      told.push_back(std::move(row));
+    }
+  }
+  // Aside and renamed: the controller may be reading it.
+  write_file(o.table(), slurm_table(rows));
+  if (o.common.json)
+    print_json({{"schema_version", kOutputSchemaVersion}, {"table", o.table()}, {"rows", told}});
+  else
+    print(table);
+}
+
+std::string shown_jobs(const SlurmArguments& o) {
+  if (!o.from.empty()) {
+    if (!fs::is_regular_file(o.from)) throw bad_input(o.from + ": there is no such file");
+    return content_of(o.from);
+  }
+  Process scontrol("exec scontrol -o show job");
+  const auto deadline = Process::Clock::now() + std::chrono::seconds(60);
+  std::string text, line;
+  while (scontrol.read_line(&line, deadline) == Process::Outcome::kLine) text += line + "\n";
+  const ProcessEnd end = scontrol.end(std::chrono::seconds(5));
+  if (end.status != 0 || end.signal != 0 || end.running) {
+    throw Error(ErrorKind::kFailed,
+                fmt::format("scontrol -o show job failed ({}: {}); is Slurm here, and SLURM_CONF right?",
+                            end.text(), plain_line(scontrol.last_words())));
+  }
+  return text;
+}
+
+// Joules of a job, from a file of each of its ranks: JOB.NODE.RANK.json. A meter of a process counts that
+// rank; ranks of one node that read the same meter of the machine or of a device all read the same joules,
+// which count once. Absent where nothing was metered.
+std::optional<double> metered(const std::string& folder, const std::string& job) {
+  if (folder.empty()) return std::nullopt;
+  std::map<std::string, double> joules;  // by what counted them
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    const std::string name = path.filename().string();
+    if (name.rfind(job + ".", 0) != 0 || path.extension() != ".json") continue;
+    const Json json = read_json_file(path.string());
+    const JsonReader r(json, path.string());
+    const bool shared = r.text("scope") != "process";
+    const std::string node = name.substr(0, name.find('.', job.size() + 1));
+    double& counted = joules[shared ? node + " " + r.text("meter") : name];
+    counted = std::max(counted, r.number("energy_j"));
+  }
+  if (joules.empty()) return std::nullopt;
+  double sum = 0;
+  for (const auto& [what, energy_j] : joules) sum += energy_j;
+  return sum;
+}
+
+void run_report(const SlurmArguments& o) {
+  if (!o.measured.empty() && !fs::is_directory(o.measured)) throw bad_input(o.measured + ": no such folder");
+  Json rows = Json::array();
+  Table table{{"job", "model", "partition", "state", "predicted energy", "metered", "predicted time", "took"},
+              {},
+              {false, false, false, false, true, true, true, true},
+              1};
+  for (const SlurmJob& job : slurm_jobs(shown_jobs(o))) {
+    const std::optional<double> joules = metered(o.measured, job.id);
+    rows.push_back({{"job", job.id},
+                    {"model", job.name},
+                    {"state", job.state},
+                    {"partition", job.partition},
+                    {"predicted_partition", job.predicted_partition},
+                    {"predicted_energy_j", job.energy_j.value},
+                    {"predicted_energy_low_j", job.energy_j.low},
+                    {"predicted_energy_high_j", job.energy_j.high},
+                    {"energy_j", joules ? Json(*joules) : Json(nullptr)},
+                    {"predicted_time_s", job.time_s},
+                    {"time_s", job.took_s ? Json(*job.took_s) : Json(nullptr)}});
+    table.rows.push_back({job.id, job.name, job.partition, job.state,
+                          interval_text(job.energy_j, joules_text), joules ? joules_text(*joules) : "",
+                          seconds_text(job.time_s), job.took_s ? seconds_text(*job.took_s) : ""});
+  }
+  if (o.common.json)
+    print_json({{"schema_version", kOutputSchemaVersion}, {"jobs", rows}});
+  else
+    print(table);
+}
+
+}  // namespace
+
+void add_slurm(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("slurm", "Jobs of a Slurm cluster, placed by joules");
+  verb->require_subcommand(1);
+  const auto add = [&](const char* name, const char* help, void (*run)(const SlurmArguments&)) {
+    auto o = std::make_shared<SlurmArguments>();
+    CLI::App* sub = verb->add_subcommand(name, help);
+    add_output_options(*sub, o->common);
+    sub->callback([o, run] { run(*o); });
+    return std::make_pair(sub, o);
+  };
+  const auto add_folder = [](CLI::App& sub, SlurmArguments& o) {
+    sub.add_option("--folder", o.folder, "Where slurm.conf is [folder of SLURM_CONF, else /etc/slurm]");
+  };
+  const auto install =
+      add("install", "Write the job_submit.lua that places jobs, and an empty table", run_install);
+  add_folder(*install.first, *install.second);
+  const auto refresh =
+      add("refresh", "Write what networks take on each partition, from the store", run_refresh);
+  refresh.first->add_option("--file", refresh.second->file,
+                            "Partitions and networks (docs/fleet.md) [slurm.json]");
+  add_folder(*refresh.first, *refresh.second);
+  add_store_options(*refresh.first, refresh.second->common);
+  const auto report = add("report", "What was predicted of jobs, and what they took", run_report);
+  report.first->add_option("--measured", report.second->measured,
+                           "Folder of files JOB.NODE.RANK.json that ampere measure --json wrote");
+  report.first->add_option("--from", report.second->from,
+                           "What scontrol -o show job printed; it is asked unless given");
+}
+
+}  // namespace ampere

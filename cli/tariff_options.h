@@ -1,0 +1,34 @@
+// --price and --carbon: what energy costs, in money and greenhouse gases.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "ampere/tariff.h"
+#include "base/json.h"
+
+namespace ampere {
+
+struct TariffOptions {
+  std::string price;   // empty: not asked
+  std::string carbon;  // empty: not asked
+
+  Tariff tariff() const { return tariff_of(price, carbon); }
+};
+
+void add_tariff_options(CLI::App& verb, TariffOptions& options);
+
+// "0.30 EUR/kWh; 56 g CO2e/kWh (France, 2023)"
+std::string tariff_text(const Tariff& tariff);
+// "0.0123 EUR", "12.3 kg CO2e"
+std::string money_text(double amount, const std::string& currency);
+std::string carbon_text(double grams);
+// "1.2 kWh, 0.36 EUR (0.34 to 0.38 EUR), 67 g CO2e (63 g to 71 g)"
+std::string bill_text(const Tariff& tariff, const Interval& energy_j);
+
+// The tariff as the field "tariff" of an answer. Nothing where nothing was asked.
+void put_tariff(Json& out, const Tariff& tariff);
+// What this energy costs, as fields beside it: energy_kwh, cost, carbon_g, each with _low and _high.
+void put_bill(Json& out, const Tariff& tariff, const Interval& energy_j);
+
+}  // namespace ampere
