@@ -35,8 +35,11 @@ try:
 except ampere.NoMeterError as error:
     reveal_type(error.kind)
 """)
+    # What the package itself imports is large, and its business.
+    settings = tmp_path / "mypy.ini"
+    settings.write_text("[mypy]\nstrict = True\n[mypy-torch.*,transformers.*,lightning.*]\nfollow_imports = skip\n")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", program],
+        [sys.executable, "-m", "mypy", "--config-file", settings, "--cache-dir", tmp_path / "cache", program],
         capture_output=True,
         text=True,
         cwd=tmp_path,
