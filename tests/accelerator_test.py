@@ -7,8 +7,10 @@
 import json
 import pathlib
 import shlex
+import shutil
 import sqlite3
 import sys
+import tempfile
 
 import support
 from support import AmpereTest, scripted
@@ -27,6 +29,19 @@ class Accelerator(AmpereTest):
     def profile(self, *options):
         return self.json_of("profile", *NETWORK, *CUDA, *options)
 
+    def have_a_profile(self):
+        """Made by the first test that needs one, and copied for the others."""
+        kept = self.class_folder / "profiles.db"
+        if not kept.exists():
+            self.profile()
+            shutil.copy(self.store, kept)
+        shutil.copy(kept, self.store)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.class_folder = pathlib.Path(tempfile.mkdtemp(prefix="ampere-test-"))
+        cls.addClassCleanup(shutil.rmtree, cls.class_folder, ignore_errors=True)
+
     def test_every_point_tells_energy_where_the_device_keeps_its_power(self):
         self.json_of("profile", *NETWORK, "--worker", scripted("cuda-samples"))
         points = self.points("split/%")
@@ -34,7 +49,7 @@ class Accelerator(AmpereTest):
         self.assertTrue(all(p["energy_j"] for p in points))
 
     def test_with_a_slow_counter_most_points_tell_time_alone(self):
-        self.profile()
+        self.have_a_profile()
         points = self.points("split/hidden/%")
         with_energy = [p for p in points if p["energy_j"] is not None]
         self.assertLess(len(with_energy), len(points))
@@ -53,7 +68,7 @@ class Accelerator(AmpereTest):
             self.assertEqual("measured on another card of this name (GPU-1)" in done.stderr, told, done.stderr)
 
     def test_estimates_say_what_bounds_the_time(self):
-        self.profile()
+        self.have_a_profile()
         eager = self.json_of("estimate", *NETWORK)
         self.assertIn(eager["regime"], ("host-bound", "device-bound"))
         for key in ("device_time_s", "device_energy_j", "host_time_s", "idle_power_w"):
@@ -63,7 +78,7 @@ class Accelerator(AmpereTest):
         self.assertRegex(self.output_of("estimate", *NETWORK), "(host|device)-bound: ")
 
     def test_autotuning_is_offered_where_it_was_profiled(self):
-        self.profile()
+        self.have_a_profile()
         self.assertNotIn("autotune", self.json_of("estimate", *NETWORK))
         self.profile("--autotune", "on")
         self.assertAlmostEqual(self.json_of("estimate", *NETWORK)["autotune"]["saves_j"], 0, delta=1e-3)
@@ -90,7 +105,7 @@ class Accelerator(AmpereTest):
         self.assertEqual(done["composition"]["networks"], 0)
 
     def test_without_a_worker_the_surfaces_answer(self):
-        self.profile()
+        self.have_a_profile()
         done = self.run_ampere("estimate", *NETWORK, "--probe", "--json", "--worker", "false")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("nothing is probed, since no worker answers", done.stderr)
