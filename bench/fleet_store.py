@@ -3,7 +3,9 @@
 
 A PostgreSQL server of its own is started (scripts/setup fleet), one imaginary device is profiled for two networks, and
 copied until there are KINDS kinds of devices (10,000) and PHONES names of phones (1,000,000) that are one of them each.
-Printed: rows, sizes of tables and indexes, times. Nothing of it is left behind.
+Printed: rows, sizes of tables and indexes, and how long `estimate` and `fleet estimate` take, on the clock and of the
+processor, the server's share not counted in the latter. On a machine that others use, only the latter tells anything.
+Nothing of it is left behind.
 """
 
 import json
@@ -36,12 +38,20 @@ INSERT INTO fact(device, recipe, name, value)
 """
 
 
+def processor_name():
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     ampere = os.path.abspath(sys.argv[1])
     kinds, phones = (int(a) for a in (sys.argv[2:] + ["10000", "1000000"][len(sys.argv) - 2:]))
+    version = subprocess.run([ampere, "--version"], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout.strip()
     with Server() as server, tempfile.TemporaryDirectory() as folder:
+        print(f"ampere {version}, PostgreSQL {server.sql('SHOW server_version')[0][0].split()[0]}, {processor_name()}, "
+              f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')}")
         env = {**os.environ, "AMPERE_STORE": server.address(), "HOME": folder}
 
         def run(*arguments):
@@ -75,16 +85,17 @@ def main():
         def told(what, *arguments):
             walls, processors, _ = zip(*(run(*arguments) for _ in range(21)))
             print(f"{what}: {1000 * statistics.median(walls):.0f} ms ({1000 * min(walls):.0f} to {1000 * max(walls):.0f}), "
-                  f"of the processor {1000 * statistics.median(processors):.0f} ms")
+                  f"of the processor {1000 * statistics.median(processors):.0f} ms (medians of {len(walls)})")
 
         told("ampere --version", "--version")
         told("estimate for one device, the whole program", *asked, "--device", device)
         told("the same for the device used last", *asked)
         fleet = {"devices": [{"name": f"phone-{n}", "reach": f"adb -s {n}"} for n in range(1, 1001)]}
         pathlib.Path(folder, "fleet.json").write_text(json.dumps(fleet))
-        took, processor, out = run("fleet", *asked)
-        known = sum("energy_j" in d for d in json.loads(out)["devices"])
-        print(f"fleet estimate on {known} devices: {took:.1f} s, of the processor {processor:.1f} s")
+        walls, processors, outs = zip(*(run("fleet", *asked) for _ in range(3)))
+        known = sum("energy_j" in d for d in json.loads(outs[0])["devices"])
+        print(f"fleet estimate on {known} devices: {statistics.median(walls):.1f} s ({min(walls):.1f} to {max(walls):.1f}), "
+              f"of the processor {statistics.median(processors):.1f} s (medians of {len(walls)})")
 
 
 main()

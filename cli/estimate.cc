@@ -76,6 +76,7 @@ std::optional<Estimate> with_autotune(const EstimateArguments& o, Store& store, 
   if (o.model.recipe.autotune) return std::nullopt;
   Recipe tuned = o.model.recipe;
   tuned.autotune = true;
+  if (!store.has_points(device.id, stored_word(tuned, device.fingerprint))) return std::nullopt;
   std::optional<Estimate> found = if_profiled(o, store, device, network, tuned);
   // A saving between two guesses is none.
   return found && found->unmeasured > 0 ? std::nullopt : found;

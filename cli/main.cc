@@ -5,7 +5,10 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ampere/version.h"
@@ -49,6 +52,39 @@ std::string config_problem(const std::string& path) {
   return "";
 }
 
+// All verbs, or the one alone that is asked for: their options take longer to set up than most answers.
+// `command` stands behind "--".
+void add_verbs(CLI::App& app, const std::string& first, const std::vector<std::string>& command) {
+  const std::pair<std::string, std::function<void(CLI::App&)>> verbs[] = {
+      {"detect", ampere::add_detect},
+      {"models", ampere::add_models},
+      {"layers", ampere::add_layers},
+      {"convert", ampere::add_convert},
+      {"profile", ampere::add_profile},
+      {"estimate", ampere::add_estimate},
+      {"measure", [&](CLI::App& to) { ampere::add_measure(to, command); }},
+      {"run", [&](CLI::App& to) { ampere::add_run(to, command); }},
+      {"evaluate", ampere::add_evaluate},
+      {"additivity", ampere::add_additivity},
+      {"prune", ampere::add_prune},
+      {"tune", ampere::add_tune},
+      {"train", ampere::add_train},
+      {"schedule", ampere::add_schedule},
+      {"report", ampere::add_report},
+      {"fleet", ampere::add_fleet},
+      {"slurm", ampere::add_slurm},
+      {"store", ampere::add_store},
+      {"completion", ampere::add_completion},
+      {"man", ampere::add_man}};
+  if (first == "--version") return;
+  const bool tells_of_all = first == "completion" || first == "man";
+  const bool alone = !tells_of_all && std::any_of(std::begin(verbs), std::end(verbs),
+                                                  [&](const auto& verb) { return verb.first == first; });
+  for (const auto& [name, add] : verbs) {
+    if (!alone || name == first) add(app);
+  }
+}
+
 int failed(const std::string& message, int code) {
   // What is not profiled yet is a list of layer kinds, which all have to be seen.
   const bool list = code == ampere::exit_code(ampere::ErrorKind::kNotProfiled);
@@ -75,26 +111,7 @@ int main(int argc, char** argv) {
       "file\n"
       "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 3 no usable meter, 4 over budget,\n"
       "5 measurement unstable, 6 not profiled yet.");
-  ampere::add_detect(app);
-  ampere::add_models(app);
-  ampere::add_layers(app);
-  ampere::add_convert(app);
-  ampere::add_profile(app);
-  ampere::add_estimate(app);
-  ampere::add_measure(app, command);
-  ampere::add_run(app, command);
-  ampere::add_evaluate(app);
-  ampere::add_additivity(app);
-  ampere::add_prune(app);
-  ampere::add_tune(app);
-  ampere::add_train(app);
-  ampere::add_schedule(app);
-  ampere::add_report(app);
-  ampere::add_fleet(app);
-  ampere::add_slurm(app);
-  ampere::add_store(app);
-  ampere::add_completion(app);
-  ampere::add_man(app);
+  add_verbs(app, ours.size() > 1 ? ours[1] : "", command);
   try {
     app.parse(static_cast<int>(ours.size()), ours.data());
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

@@ -13,11 +13,13 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/plain_text.h"
 #include "common.h"
+#include "fleet/accounting.h"
 #include "fleet/fleet_file.h"
 #include "measure/recipe.h"
 #include "protocol/process.h"
+#include "slurm_programs.h"
+#include "tariff_options.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -38,6 +40,8 @@ struct SlurmArguments {
   std::string file = "slurm.json";  // of partitions and networks
   std::string from;                 // what scontrol printed; empty: it is asked
   std::string measured;             // a folder of what `ampere measure --json` printed in jobs; empty: none
+  std::string accounting;           // what sacct printed; empty: it is asked
+  TariffOptions tariff;             // in place of the file's
 
   std::string script() const { return fs::absolute(folder).lexically_normal() / "job_submit.lua"; }
   std::string table() const { return fs::absolute(folder).lexically_normal() / "ampere_table.tsv"; }
@@ -81,12 +85,15 @@ StoredDevice device_of(const Store& store, const std::string& name) {
 
 void run_refresh(const SlurmArguments& o) {
   const SlurmFile file = read_slurm_file(o.file);
+  const Tariff tariff = tariff_of(o.tariff.price.empty() ? file.price : o.tariff.price,
+                                  o.tariff.carbon.empty() ? file.carbon : o.tariff.carbon);
   Store store = Store::to_read(o.common.store);
   std::map<std::string, StoredDevice> devices;
   for (const auto& [partition, name] : file.partitions) devices.emplace(partition, device_of(store, name));
   std::vector<SlurmRow> rows;
   Json told = Json::array();
   Table table{{"model", "batch", "partition", "energy of an iteration", "time"}, {}, {false, true}, 0};
+  if (!tariff.empty()) table.header.push_back("a million of them");
   for (const SlurmModel& m : file.models) {
     ModelOptions options;
     options.model = m.model;
@@ -100,44 +107,62 @@ void run_refresh(const SlurmArguments& o) {
         rows.push_back({m.name, m.batch, partition, e.energy_j, e.time_s});
         table.rows.push_back({m.name, std::to_string(m.batch), partition,
                               interval_text(e.energy_j, joules_text), interval_text(e.time_s, seconds_text)});
+        if (!tariff.empty()) table.rows.back().push_back(bill_text(tariff, e.energy_j * 1e6));
         row["energy_j"] = e.energy_j.value;
         row["energy_low_j"] = e.energy_j.low;
         row["energy_high_j"] = e.energy_j.high;
         row["time_s"] = e.time_s.value;
         row["time_high_s"] = e.time_s.high;
         row["modelled"] = e.modelled;
+        put_bill(row, tariff, e.energy_j);
       } catch (const Error& e) {
         if (e.kind() != ErrorKind::kNotProfiled) throw;
         row["why_not"] = "not profiled";
         table.rows.push_back({m.name, std::to_string(m.batch), partition, "not profiled", ""});
+        if (!tariff.empty()) table.rows.back().push_back("");
       }
       told.push_back(std::move(row));
     }
   }
   // Aside and renamed: the controller may be reading it.
-  write_file(o.table(), slurm_table(rows));
-  if (o.common.json)
-    print_json({{"schema_version", kOutputSchemaVersion}, {"table", o.table()}, {"rows", told}});
-  else
+  write_file(o.table(), slurm_table(rows, tariff));
+  if (!o.common.json) {
     print(table);
+    if (!tariff.empty()) say("at " + tariff_text(tariff));
+    return;
+  }
+  Json out = {{"schema_version", kOutputSchemaVersion}, {"table", o.table()}, {"rows", told}};
+  put_tariff(out, tariff);
+  print_json(out);
+}
+
+std::string said_before(const std::string& path) {
+  if (!fs::is_regular_file(path)) throw bad_input(path + ": there is no such file");
+  return content_of(path);
 }
 
 std::string shown_jobs(const SlurmArguments& o) {
-  if (!o.from.empty()) {
-    if (!fs::is_regular_file(o.from)) throw bad_input(o.from + ": there is no such file");
-    return content_of(o.from);
+  return o.from.empty() ? slurm_output("scontrol -o show job", "exec scontrol -o show job")
+                        : said_before(o.from);
+}
+
+// What Slurm itself has metered of these jobs. Without slurmdbd, or where no plugin meters energy, that is
+// nothing, and no reason to complain.
+std::map<std::string, double> accounted(const SlurmArguments& o, const std::vector<SlurmJob>& jobs) {
+  if (!o.accounting.empty()) return accounted_energy_j(said_before(o.accounting));
+  if (!o.from.empty()) return {};  // jobs of another cluster, perhaps
+  constexpr std::size_t kAtOnce = 500;
+  std::map<std::string, double> joules;
+  for (std::size_t from = 0; from < jobs.size(); from += kAtOnce) {
+    std::string ids;
+    for (std::size_t i = from; i < std::min(jobs.size(), from + kAtOnce); ++i)
+      ids += (ids.empty() ? "" : ",") + jobs[i].id;
+    const auto printed = slurm_output_if_any(fmt::format(
+        "exec sacct --noheader --parsable2 --format {} --jobs {}", kAccountingFormat, shell_quoted(ids)));
+    if (!printed) return joules;
+    joules.merge(accounted_energy_j(*printed));
   }
-  Process scontrol("exec scontrol -o show job");
-  const auto deadline = Process::Clock::now() + std::chrono::seconds(60);
-  std::string text, line;
-  while (scontrol.read_line(&line, deadline) == Process::Outcome::kLine) text += line + "\n";
-  const ProcessEnd end = scontrol.end(std::chrono::seconds(5));
-  if (end.status != 0 || end.signal != 0 || end.running) {
-    throw Error(ErrorKind::kFailed,
-                fmt::format("scontrol -o show job failed ({}: {}); is Slurm here, and SLURM_CONF right?",
-                            end.text(), plain_line(scontrol.last_words())));
-  }
-  return text;
+  return joules;
 }
 
 // Joules of a job, from a file of each of its ranks: JOB.NODE.RANK.json. A meter of a process counts that
@@ -163,29 +188,70 @@ std::optional<double> metered(const std::string& folder, const std::string& job)
   return sum;
 }
 
+// In a job by `ampere measure` where that was done, else by Slurm.
+struct MeasuredEnergy {
+  std::optional<double> energy_j;
+  const char* by = nullptr;
+
+  std::string text() const {
+    if (!energy_j) return "";
+    return joules_text(*energy_j) + (std::string(by) == "slurm" ? " (Slurm)" : "");
+  }
+};
+
+Json job_json(const SlurmJob& job, const MeasuredEnergy& measured) {
+  Json row = {{"job", job.id},
+              {"model", job.name},
+              {"state", job.state},
+              {"partition", job.partition},
+              {"predicted_partition", job.predicted_partition},
+              {"predicted_energy_j", job.energy_j.value},
+              {"predicted_energy_low_j", job.energy_j.low},
+              {"predicted_energy_high_j", job.energy_j.high},
+              {"energy_j", measured.energy_j ? Json(*measured.energy_j) : Json(nullptr)},
+              {"measured_by", measured.by ? Json(measured.by) : Json(nullptr)},
+              {"predicted_time_s", job.time_s},
+              {"time_s", job.took_s ? Json(*job.took_s) : Json(nullptr)}};
+  if (job.cost) {
+    row["predicted_cost"] = job.cost->value;
+    row["predicted_cost_low"] = job.cost->low;
+    row["predicted_cost_high"] = job.cost->high;
+    row["currency"] = job.currency;
+  }
+  if (job.carbon_g) {
+    row["predicted_carbon_g"] = job.carbon_g->value;
+    row["predicted_carbon_low_g"] = job.carbon_g->low;
+    row["predicted_carbon_high_g"] = job.carbon_g->high;
+  }
+  return row;
+}
+
 void run_report(const SlurmArguments& o) {
   if (!o.measured.empty() && !fs::is_directory(o.measured)) throw bad_input(o.measured + ": no such folder");
+  const std::vector<SlurmJob> jobs = slurm_jobs(shown_jobs(o));
+  const std::map<std::string, double> by_slurm = accounted(o, jobs);
+  const auto any = [&](const auto& has) { return std::any_of(jobs.begin(), jobs.end(), has); };
+  const bool costs = any([](const SlurmJob& job) { return job.cost.has_value(); });
+  const bool emits = any([](const SlurmJob& job) { return job.carbon_g.has_value(); });
   Json rows = Json::array();
   Table table{{"job", "model", "partition", "state", "predicted energy", "metered", "predicted time", "took"},
               {},
-              {false, false, false, false, true, true, true, true},
+              {false, false, false, false, true, true, true, true, true, true},
               1};
-  for (const SlurmJob& job : slurm_jobs(shown_jobs(o))) {
-    const std::optional<double> joules = metered(o.measured, job.id);
-    rows.push_back({{"job", job.id},
-                    {"model", job.name},
-                    {"state", job.state},
-                    {"partition", job.partition},
-                    {"predicted_partition", job.predicted_partition},
-                    {"predicted_energy_j", job.energy_j.value},
-                    {"predicted_energy_low_j", job.energy_j.low},
-                    {"predicted_energy_high_j", job.energy_j.high},
-                    {"energy_j", joules ? Json(*joules) : Json(nullptr)},
-                    {"predicted_time_s", job.time_s},
-                    {"time_s", job.took_s ? Json(*job.took_s) : Json(nullptr)}});
+  if (costs) table.header.push_back("predicted cost");
+  if (emits) table.header.push_back("predicted CO2e");
+  table.may_overflow = !costs && !emits;
+  for (const SlurmJob& job : jobs) {
+    MeasuredEnergy measured{metered(o.measured, job.id), "ampere"};
+    if (const auto told = by_slurm.find(job.id); !measured.energy_j && told != by_slurm.end())
+      measured = {told->second, "slurm"};
+    if (!measured.energy_j) measured.by = nullptr;
+    rows.push_back(job_json(job, measured));
     table.rows.push_back({job.id, job.name, job.partition, job.state,
-                          interval_text(job.energy_j, joules_text), joules ? joules_text(*joules) : "",
-                          seconds_text(job.time_s), job.took_s ? seconds_text(*job.took_s) : ""});
+                          interval_text(job.energy_j, joules_text), measured.text(), seconds_text(job.time_s),
+                          job.took_s ? seconds_text(*job.took_s) : ""});
+    if (costs) table.rows.back().push_back(job.cost ? cost_text(*job.cost, job.currency) : "");
+    if (emits) table.rows.back().push_back(job.carbon_g ? carbon_text(*job.carbon_g) : "");
   }
   if (o.common.json)
     print_json({{"schema_version", kOutputSchemaVersion}, {"jobs", rows}});
@@ -216,12 +282,16 @@ void add_slurm(CLI::App& app) {
   refresh.first->add_option("--file", refresh.second->file,
                             "Partitions and networks (docs/fleet.md) [slurm.json]");
   add_folder(*refresh.first, *refresh.second);
+  add_tariff_options(*refresh.first, refresh.second->tariff);
   add_store_options(*refresh.first, refresh.second->common);
   const auto report = add("report", "What was predicted of jobs, and what they took", run_report);
   report.first->add_option("--measured", report.second->measured,
                            "Folder of files JOB.NODE.RANK.json that ampere measure --json wrote");
   report.first->add_option("--from", report.second->from,
                            "What scontrol -o show job printed; it is asked unless given");
+  report.first->add_option(
+      "--accounting", report.second->accounting,
+      fmt::format("What sacct -nP --format {} printed; it is asked unless given", kAccountingFormat));
 }
 
 }  // namespace ampere

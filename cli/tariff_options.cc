@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "text.h"
 
 namespace ampere {
@@ -35,10 +37,24 @@ std::string money_text(double amount, const std::string& currency) {
                        currency);
 }
 
+std::string cost_text(const Interval& cost, const std::string& currency) {
+  const auto amount = [](double v) { return money_text(v, ""); };
+  return with_currency(fmt::format("{} ({} to {})", amount(cost.value), amount(cost.low), amount(cost.high)),
+                       currency);
+}
+
 std::string carbon_text(double grams) {
   if (grams >= 1e6) return fmt::format("{:.3g} t CO2e", grams / 1e6);
   if (grams >= 1e3) return fmt::format("{:.3g} kg CO2e", grams / 1e3);
   return fmt::format("{:.3g} g CO2e", grams);
+}
+
+std::string carbon_text(const Interval& grams) {
+  const auto [unit, size] = grams.value >= 1e6   ? std::pair("t", 1e6)
+                            : grams.value >= 1e3 ? std::pair("kg", 1e3)
+                                                 : std::pair("g", 1.0);
+  return fmt::format("{:.3g} ({:.3g} to {:.3g}) {}", grams.value / size, grams.low / size, grams.high / size,
+                     unit);
 }
 
 std::string tariff_text(const Tariff& t) {
@@ -55,7 +71,8 @@ std::string bill_text(const Tariff& tariff, const Interval& energy_j) {
   std::string text = fmt::format("{:.3g} kWh", bill.energy_kwh.value);
   if (bill.cost)
     text += ", " + range_text(*bill.cost, [&](double v) { return money_text(v, tariff.currency); });
-  if (bill.carbon_g) text += ", " + range_text(*bill.carbon_g, carbon_text);
+  if (bill.carbon_g)
+    text += ", " + range_text(*bill.carbon_g, [](double grams) { return carbon_text(grams); });
   return text;
 }
 

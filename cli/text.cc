@@ -142,8 +142,8 @@ std::string Table::text(int width) const {
     total -= w - narrowed;
     w = narrowed;
   }
-  if (width < kUsualWidth && total > static_cast<std::size_t>(width))
-    return as_records({all[0], {all.begin() + 1, all.end()}, right, flexible},
+  if ((width < kUsualWidth || !may_overflow) && total > static_cast<std::size_t>(width))
+    return as_records({all[0], {all.begin() + 1, all.end()}, right, flexible, may_overflow},
                       static_cast<std::size_t>(width));
   std::string out;
   for (std::size_t r = 0; r < all.size(); ++r) {

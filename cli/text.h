@@ -30,12 +30,13 @@ int terminal_width();
 
 // First row is the header. Columns named in `right` are aligned right. When the table is too wide, the
 // longest cells of the `flexible` column are shortened in the middle; where that is not enough on
-// a narrow terminal, each row becomes a paragraph.
+// a narrow terminal, or one that it may not overflow, each row becomes a paragraph.
 struct Table {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
   std::vector<bool> right;
   int flexible = -1;
+  bool may_overflow = true;
   std::string text(int width) const;
 };
 void print(const Table& table);

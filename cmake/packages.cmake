@@ -28,6 +28,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # of the programs, by dpkg-shlibdeps
 set(CPACK_DEBIAN_AMPERE_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_AMPERE_PACKAGE_DEPENDS coinor-libcbc3)  # loaded when it is needed (src/schedule/cbc.h)
 set(CPACK_DEBIAN_AMPERE_PACKAGE_RECOMMENDS ampere-worker)  # which may be on another machine
 set(CPACK_DEBIAN_WORKER_PACKAGE_SECTION science)
 # The steadiest of the libraries that LibTorch computes with (docs/measuring_well.md).

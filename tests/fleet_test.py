@@ -70,6 +70,46 @@ class Fleet(support.AmpereTest):
         self.assertRegex(text, "new .*never reached; run: ampere fleet detect")
         self.assert_intact()
 
+    def test_what_it_costs_where_it_stands(self):
+        self.fleet({**self.device("dear"), "price": "0.90EUR/kWh", "carbon": "100g/kWh"}, self.device("usual"),
+                   {**self.device("clean"), "carbon": "20 g/kWh"})
+        self.output_of("fleet", "profile", "lenet5", "--batch", "4", *QUICK)
+        asked = ["fleet", "estimate", "lenet5", "--batch", "4", "--samples", "1000", "--epochs", "50"]
+        told = self.named(self.json_of(*asked, "--price", "0.30EUR/kWh", "--carbon", "FR"))
+        for name, price, grams in (("dear", 0.9, 100), ("usual", 0.3, told["usual"]["tariff"]["carbon_g_per_kwh"]),
+                                   ("clean", 0.3, 20)):
+            for end in ("", "_low", "_high"):
+                kwh = told[name][f"energy{end}_j"] / 3.6e6
+                self.assertAlmostEqual(told[name][f"cost{end}"] / (kwh * price), 1)
+                self.assertAlmostEqual(told[name][f"carbon{end}_g"] / (kwh * grams), 1)
+            self.assertEqual(told[name]["currency"], "EUR")
+        self.assertIn("France", told["usual"]["tariff"]["carbon_source"])
+        # Prices of the file alone: who has none has no cost.
+        told = self.named(self.json_of(*asked))
+        self.assertIn("cost", told["dear"])
+        self.assertNotIn("cost", told["usual"])
+        for by, first in (("carbon", "clean"), ("cost", "usual")):
+            order = self.json_of(*asked, "--price", "0.30EUR/kWh", "--carbon", "500g/kWh", "--by", by)["devices"]
+            self.assertEqual(order[0]["name"], first)
+            self.assertEqual(order[-1]["name"], "dear" if by == "cost" else "usual")
+        text = self.output_of(*asked, "--price", "0.30EUR/kWh", env={"COLUMNS": "200"})
+        self.assertRegex(text, r"cost \(95% interval\) +CO2e \(95% interval\)")
+        self.assertRegex(text, r"usual .* EUR +- +modelled")
+        self.assertIn("cost of a million", self.output_of(*asked[:5], "--price", "0.30/kWh", env={"COLUMNS": "60"}))
+        self.assertNotIn("cost", self.output_of("fleet", "estimate", "lenet5", "--batch", "4", "--all"))
+        self.assert_refused(self.run_ampere(*asked, "--price", "0.1$/kWh", "--by", "cost"), 2, "not compared")
+        self.assert_refused(self.run_ampere(*asked, "--price", "cheap"), 2, "--price.*cheap")
+        self.assert_refused(self.run_ampere(*asked, "--all", "--by", "carbon"), 2, "--carbon")
+        self.assert_refused(self.run_ampere("fleet", "estimate", "lenet5", "--epochs", "3"), 2, "--samples")
+
+    def test_this_machine_under_a_name(self):
+        told = self.json_of("fleet", "profile", "lenet5", *QUICK, "--here", "desk", "--worker", worker("ok"))
+        self.assertGreater(self.named(told)["desk"]["points_measured"], 0)
+        self.fleet(self.device("desk"))
+        self.assertEqual(self.json_of("fleet", "estimate", "lenet5")["devices"][0]["device"]["name"], "imaginary device")
+        for wrong in (["--here", "desk", "--file", "fleet.json"], ["--worker", "true"], ["--wait"], ["--partitions", "a"]):
+            self.assert_refused(self.run_ampere("fleet", "profile", "lenet5", *wrong), 2, "--here|--slurm")
+
     def test_devices_of_one_kind_share_a_profile(self):
         self.fleet(*[self.device(n, "slow", kind="the same") for n in "abc"])
         told = self.named(self.json_of("fleet", "profile", "lenet5", *QUICK))

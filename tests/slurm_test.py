@@ -110,6 +110,44 @@ class Placed(support.AmpereTest):
         told = {j["job"]: j for j in self.json_of("slurm", "report", "--measured", metered)["jobs"]}
         self.assertAlmostEqual(told[number]["energy_j"], 10, places=1)
 
+    def test_what_it_will_cost(self):
+        self.installed()
+        comment = "ampere:lenet5,batch=10,samples=1000"
+        self.assertNotIn("cost=", self.cluster.job(self.cluster.submit("--comment", comment))["AdminComment"])
+        file = json.loads((self.folder / "slurm.json").read_text())
+        (self.folder / "slurm.json").write_text(json.dumps({**file, "price": "0.30EUR/kWh", "carbon": "100g/kWh"}))
+        self.assertEqual(self.json_of("slurm", "refresh")["tariff"]["currency"], "EUR")
+        priced = self.cluster.submit("--comment", comment)
+        told = self.json_of("slurm", "refresh", "--price", "9/kWh")
+        dearer = self.cluster.submit("--comment", comment)
+        jobs = {j["job"]: j for j in self.json_of("slurm", "report")["jobs"]}
+        for number, price, currency in ((priced, 0.3, "EUR"), (dearer, 9, "")):
+            job = jobs[number]
+            for end in ("", "_low", "_high"):
+                kwh = job[f"predicted_energy{end}_j"] / 3.6e6
+                self.assertAlmostEqual(job[f"predicted_cost{end}"] / (price * kwh), 1, places=4)
+                self.assertAlmostEqual(job[f"predicted_carbon{end}_g"] / (100 * kwh), 1, places=4)
+            self.assertEqual(job["currency"], currency)
+        self.assertEqual(told["tariff"]["price_per_kwh"], 9)
+        self.assertRegex(self.output_of("slurm", "report", env={"COLUMNS": "200"}), r"predicted cost +predicted CO2e")
+        self.assertRegex(self.output_of("slurm", "refresh"), r"0\.3 EUR per kWh")
+        # What Slurm has metered, as sacct printed it on a cluster with an energy plugin and slurmdbd; none is here.
+        recorded = self.folder / "accounted"
+        recorded.write_text(f"{priced}|9||||\n{priced}|3000|2026-11-17T10:00:00|2026-11-17T10:10:00|n1\n"
+                            f"{priced}.batch|1000|2026-11-17T10:00:00|2026-11-17T10:10:00|n1\n"
+                            f"{priced}.0|900|2026-11-17T10:00:01|2026-11-17T10:09:59|n1\n")
+        jobs = {j["job"]: j for j in self.json_of("slurm", "report", "--accounting", recorded)["jobs"]}
+        self.assertEqual((jobs[priced]["energy_j"], jobs[priced]["measured_by"]), (1000, "slurm"))
+        self.assertIsNone(jobs[dearer]["energy_j"])
+        self.assertRegex(self.output_of("slurm", "report", "--accounting", recorded), r"1\.00 kJ \(Slurm\)")
+        metered = self.folder / "metered"
+        metered.mkdir()
+        (metered / f"{priced}.0.0.json").write_text('{"energy_j": 5, "meter": "rapl", "scope": "package"}')
+        jobs = {j["job"]: j for j in self.json_of("slurm", "report", "--accounting", recorded, "--measured", metered)["jobs"]}
+        self.assertEqual((jobs[priced]["energy_j"], jobs[priced]["measured_by"]), (5, "ampere"))
+        (self.folder / "slurm.json").write_text(json.dumps({**file, "price": "cheap"}))
+        self.assert_refused(self.run_ampere("slurm", "refresh"), 2, r"slurm\.json.*cheap")
+
     def test_what_the_user_says_stays(self):
         self.installed()
         job = self.cluster.job(self.cluster.submit("-p", "big", "-t", "7", "--comment", "ampere:lenet5,batch=10,samples=100"))

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "ampere/tariff.h"
 #include "base/error.h"
 #include "base/plain_text.h"
 #include "protocol/worker_client.h"
@@ -16,13 +17,19 @@ std::string first_word(const std::string& text) { return text.substr(0, text.fin
 
 FleetDevice device_from(const Json& json, const std::string& where) {
   const JsonReader r(json, where);
-  r.only({"name", "reach", "worker", "meter"});
-  FleetDevice d{r.text("name"), r.text("reach"), r.text("worker", ""), r.text("meter", "")};
+  r.only({"name", "reach", "worker", "meter", "price", "carbon"});
+  FleetDevice d{r.text("name"),      r.text("reach"),     r.text("worker", ""),
+                r.text("meter", ""), r.text("price", ""), r.text("carbon", "")};
   if (d.name.empty() || d.name.size() > kLongestName || plain_line(d.name) != d.name)
     throw bad_input(where + ": a name is one line of 1 to 200 characters");
   if (d.reach.find_first_not_of(' ') != 0)
     throw bad_input(where +
                     ": \"reach\" must say how to get there: local, ssh HOST, srun ..., adb -s SERIAL");
+  try {
+    tariff_of(d.price, d.carbon);
+  } catch (const Error& e) {
+    throw bad_input(where + ": " + e.what());
+  }
   return d;
 }
 

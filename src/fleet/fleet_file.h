@@ -13,6 +13,8 @@ struct FleetDevice {
   std::string reach;   // "local", "ssh HOST", "srun -p gpu -w node7", "adb -s SERIAL", or any command
   std::string worker;  // the program there; empty: ampere-worker
   std::string meter;   // empty: the worker's default
+  // What energy costs where it stands (ampere/tariff.h); empty: not told.
+  std::string price = {}, carbon = {};
 
   // The command line that starts a worker on the device.
   std::string command() const;

@@ -15,7 +15,7 @@ TEST(FleetFile, CommandsOfWorkers) {
     {"name": "a", "reach": "ssh jetson"},
     {"name": "b", "reach": "ssh -p 2222 me@pi", "worker": "/opt/ampere-worker"},
     {"name": "c", "reach": "srun -p gpu -w node7"},
-    {"name": "d", "reach": "adb -s 0123", "worker": "/data/local/tmp/ampere-worker", "meter": "battery"},
+    {"name": "d", "reach": "adb -s 0123", "worker": "/data/local/tmp/ampere-worker", "meter": "battery", "price": "0.30EUR/kWh", "carbon": "FR"},
     {"name": "e", "reach": "local", "worker": "python3 mine.py"}]})");
   EXPECT_EQ(f.at_once, 3);
   EXPECT_EQ(f.devices[0].command(), "ssh -o BatchMode=yes jetson ampere-worker");
@@ -23,6 +23,8 @@ TEST(FleetFile, CommandsOfWorkers) {
   EXPECT_EQ(f.devices[2].command(), "srun -p gpu -w node7 ampere-worker");
   EXPECT_EQ(f.devices[3].command(), "adb -s 0123 shell /data/local/tmp/ampere-worker");
   EXPECT_EQ(f.devices[3].meter, "battery");
+  EXPECT_EQ(f.devices[3].price, "0.30EUR/kWh");
+  EXPECT_EQ(f.devices[3].carbon, "FR");
   EXPECT_EQ(f.devices[4].command(), "python3 mine.py");
 }
 
@@ -37,6 +39,8 @@ TEST(FleetFile, WhatIsNoFleetIsRefused) {
            {R"({"devices": [{"name": "a", "reach": "local"}, {"name": "a", "reach": "ssh b"}]})",
             "device 2.*second"},
            {R"({"devices": [{"name": "a", "reach": "local", "speed": 3}]})", "speed"},
+           {R"({"devices": [{"name": "a", "reach": "local", "price": "cheap"}]})", "device 1.*cheap"},
+           {R"({"devices": [{"name": "a", "reach": "local", "carbon": "XX"}]})", "device 1.*XX"},
            {R"({"at_once": 0, "devices": [{"name": "a", "reach": "local"}]})", "at_once"}}) {
     try {
       fleet(text);

@@ -31,12 +31,21 @@ local function read_rows(name, batch)
     for cell in line:gmatch("[^\t]+") do cells[#cells + 1] = cell end
     if cells[1] == name and tonumber(cells[2]) == batch then
       local row = { partition = cells[3], joules = tonumber(cells[4]), low = tonumber(cells[5]), high = tonumber(cells[6]),
-                    seconds = tonumber(cells[7]), slowest = tonumber(cells[8]) }
+                    seconds = tonumber(cells[7]), slowest = tonumber(cells[8]),
+                    -- Of a joule, where the table says what energy costs; tables of older versions do not.
+                    price = tonumber(cells[9]), currency = cells[10], grams = tonumber(cells[11]) }
       if row.partition and row.joules and row.low and row.high and row.seconds and row.slowest then rows[#rows + 1] = row end
     end
   end
   file:close()
   return rows
+end
+
+-- ",cost=1,cost_low=0.9,cost_high=1.1" of so many joules; nothing where a joule's is not known.
+local function costs(name, of_a_joule, joules, low, high)
+  if not of_a_joule then return "" end
+  return string.format(",%s=%.6g,%s_low=%.6g,%s_high=%.6g", name, joules * of_a_joule, name, low * of_a_joule, name,
+                       high * of_a_joule)
 end
 
 -- The partitions that the user asks for, by name; nil: any.
@@ -69,10 +78,13 @@ local function place(job, partitions)
   -- Where no partition keeps the deadline, whoever asked knows better.
   if in_time then job.partition = best.partition end
   local seconds = best.slowest * iterations
+  local joules, low, high = best.joules * iterations, best.low * iterations, best.high * iterations
+  local cost = costs("cost", best.price, joules, low, high)
+  if cost ~= "" and best.currency and best.currency ~= "-" then cost = cost .. ",currency=" .. best.currency end
   job.admin_comment = string.format(
     "ampere:%s,batch=%d,partition=%s,joules=%.6g,joules_low=%.6g,joules_high=%.6g,seconds=%.6g,seconds_high=%.6g", name,
-    fields.batch, best.partition, best.joules * iterations, best.low * iterations, best.high * iterations,
-    best.seconds * iterations, seconds)
+    fields.batch, best.partition, joules, low, high, best.seconds * iterations, seconds)
+    .. cost .. costs("grams", best.grams, joules, low, high)
   if in_time and not has_limit then
     -- Twice the time that is hardly ever needed, and ten minutes to begin and to end.
     local minutes = math.ceil(2 * seconds / 60) + 10
@@ -80,8 +92,7 @@ local function place(job, partitions)
     if type(most) == "number" and most > 0 and most < 4294967294 then minutes = math.min(minutes, most) end
     if minutes < 4294967294 then job.time_limit = minutes end
   end
-  slurm.log_info("ampere: %s goes to %s: %.4g J, %.4g s", name, best.partition, best.joules * iterations,
-                 best.seconds * iterations)
+  slurm.log_info("ampere: %s goes to %s: %.4g J, %.4g s", name, best.partition, joules, best.seconds * iterations)
 end
 
 function slurm_job_submit(job, partitions, user)

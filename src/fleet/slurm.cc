@@ -1,13 +1,13 @@
 #include "fleet/slurm.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
 
 #include "base/error.h"
+#include "fleet/scontrol.h"
 #include "measure/recipe.h"
 #include "protocol/process.h"
 
@@ -22,6 +22,7 @@ namespace ampere {
 namespace {
 
 constexpr const char* kMark = "-- Written by `ampere slurm install`";
+constexpr double kJoulesPerKwh = 3.6e6;
 
 SlurmModel model_from(const Json& json, const std::string& where) {
   const JsonReader r(json, where);
@@ -46,31 +47,6 @@ SlurmModel model_from(const Json& json, const std::string& where) {
   return m;
 }
 
-// "A=1 B=two words C=3" -> {"A": "1", "B": "two words", "C": "3"}; keys are letters, / and :.
-std::map<std::string, std::string> fields_of(const std::string& line) {
-  std::map<std::string, std::string> fields;
-  std::string key;
-  std::size_t begin = 0;
-  while (begin < line.size()) {
-    const std::size_t end = std::min(line.find(' ', begin), line.size());
-    const std::string word = line.substr(begin, end - begin);
-    const std::size_t equals = word.find('=');
-    const bool is_field =
-        equals != std::string::npos && equals > 0 &&
-        std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
-          return std::isalnum(static_cast<unsigned char>(c)) || c == '/' || c == ':' || c == '_';
-        });
-    if (is_field) {
-      key = word.substr(0, equals);
-      fields[key] = word.substr(equals + 1);
-    } else if (!key.empty()) {
-      fields[key] += " " + word;
-    }
-    begin = end + 1;
-  }
-  return fields;
-}
-
 // "1-02:03:04" -> seconds.
 std::optional<double> seconds_of(const std::string& text) {
   int days = 0, hours = 0, minutes = 0, seconds = 0;
@@ -87,21 +63,23 @@ bool read_prediction(const std::string& comment, SlurmJob& job) {
   const std::string mark = "ampere:";
   if (comment.rfind(mark, 0) != 0) return false;
   std::map<std::string, std::string> words;
-  std::size_t begin = mark.size();
-  while (begin < comment.size()) {
-    const std::size_t end = std::min(comment.find(',', begin), comment.size());
-    const std::string word = comment.substr(begin, end - begin);
+  for (const std::string& word : split(comment.substr(mark.size()), ',')) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos)
       job.name = word;
     else
       words[word.substr(0, equals)] = word.substr(equals + 1);
-    begin = end + 1;
   }
-  const auto number = [&](const char* key) { return std::strtod(words[key].c_str(), nullptr); };
+  const auto number = [&](const std::string& key) { return std::strtod(words[key].c_str(), nullptr); };
+  const auto interval = [&](const std::string& key) {
+    return Interval{number(key), number(key + "_low"), number(key + "_high")};
+  };
   job.predicted_partition = words["partition"];
-  job.energy_j = {number("joules"), number("joules_low"), number("joules_high")};
+  job.energy_j = interval("joules");
   job.time_s = number("seconds");
+  if (words.count("cost") > 0) job.cost = interval("cost");
+  job.currency = words["currency"];
+  if (words.count("grams") > 0) job.carbon_g = interval("grams");
   return !job.name.empty() && job.energy_j.value > 0;
 }
 
@@ -121,8 +99,15 @@ bool is_slurm_script(const std::string& text) { return text.rfind(kMark, 0) == 0
 
 SlurmFile slurm_file_from_json(const Json& json, const std::string& where) {
   const JsonReader r(json, where);
-  r.only({"partitions", "models"});
+  r.only({"partitions", "models", "price", "carbon"});
   SlurmFile file;
+  file.price = r.text("price", "");
+  file.carbon = r.text("carbon", "");
+  try {
+    tariff_of(file.price, file.carbon);
+  } catch (const Error& e) {
+    throw bad_input(where + ": " + e.what());
+  }
   for (const auto& [name, device] : r.object("partitions").items()) {
     if (!device.is_string() || name.empty() || name.find_first_of("\t\n,") != std::string::npos)
       throw bad_input(where + ": partitions are {\"NAME\": \"name in a fleet, or id of a device\"}");
@@ -144,16 +129,28 @@ SlurmFile read_slurm_file(const std::string& path) {
   return slurm_file_from_json(read_json_file(path), path);
 }
 
-std::string slurm_table(const std::vector<SlurmRow>& rows) {
+std::string slurm_table(const std::vector<SlurmRow>& rows, const Tariff& tariff) {
   std::string out;
+  const auto put = [&](double figure) {
+    char text[40];
+    std::snprintf(text, sizeof text, "\t%.9g", figure);
+    out += text;
+  };
   for (const SlurmRow& r : rows) {
     out += r.name + "\t" + std::to_string(r.batch) + "\t" + r.partition;
     for (const double figure :
-         {r.energy_j.value, r.energy_j.low, r.energy_j.high, r.time_s.value, r.time_s.high}) {
-      char text[40];
-      std::snprintf(text, sizeof text, "\t%.9g", figure);
-      out += text;
-    }
+         {r.energy_j.value, r.energy_j.low, r.energy_j.high, r.time_s.value, r.time_s.high})
+      put(figure);
+    // Of a joule; -: not known. The script reads no empty cells.
+    const auto per_joule = [&](const std::optional<double>& per_kwh) {
+      if (per_kwh)
+        put(*per_kwh / kJoulesPerKwh);
+      else
+        out += "\t-";
+    };
+    per_joule(tariff.price_per_kwh);
+    out += "\t" + (tariff.currency.empty() ? "-" : tariff.currency);
+    per_joule(tariff.carbon_g_per_kwh);
     out += "\n";
   }
   return out;
@@ -190,11 +187,8 @@ std::string sbatch_script(const Problem& problem, const Plan& plan, const std::s
 
 std::vector<SlurmJob> slurm_jobs(const std::string& shown) {
   std::vector<SlurmJob> jobs;
-  std::size_t begin = 0;
-  while (begin < shown.size()) {
-    const std::size_t end = std::min(shown.find('\n', begin), shown.size());
-    auto fields = fields_of(shown.substr(begin, end - begin));
-    begin = end + 1;
+  for (const std::string& line : lines_of(shown)) {
+    auto fields = scontrol_fields(line);
     SlurmJob job;
     if (!read_prediction(fields["AdminComment"], job)) continue;
     job.id = fields["JobId"];

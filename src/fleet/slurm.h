@@ -11,6 +11,7 @@
 #include "ampere/estimate.h"
 #include "ampere/recipe.h"
 #include "ampere/schedule.h"
+#include "ampere/tariff.h"
 #include "base/json.h"
 
 namespace ampere {
@@ -33,6 +34,7 @@ struct SlurmModel {
 struct SlurmFile {
   std::map<std::string, std::string> partitions;  // which device each is made of: a name in a fleet, or an id
   std::vector<SlurmModel> models;
+  std::string price, carbon;  // what energy costs there (ampere/tariff.h); empty: not told
 };
 // Throws Error{kBadInput} that says where it is wrong.
 SlurmFile read_slurm_file(const std::string& path);
@@ -46,7 +48,8 @@ struct SlurmRow {
   Interval energy_j;
   Interval time_s;
 };
-std::string slurm_table(const std::vector<SlurmRow>& rows);
+// With what energy costs, where that is known.
+std::string slurm_table(const std::vector<SlurmRow>& rows, const Tariff& tariff = {});
 
 // A plan as a shell script of `sbatch` calls. Devices are partitions; a job starts when the plan says and not
 // before those that it waits for or that run before it on its device. In `command`, {job} is the job's name.
@@ -61,7 +64,10 @@ struct SlurmJob {
   std::string predicted_partition;
   Interval energy_j;             // predicted
   double time_s = 0;             // predicted
-  std::optional<double> took_s;  // once it has ended
+  std::optional<Interval> cost;  // predicted, in `currency`
+  std::string currency;
+  std::optional<Interval> carbon_g;  // predicted, grams of CO2 equivalent
+  std::optional<double> took_s;      // once it has ended
 };
 // Jobs of others are left out.
 std::vector<SlurmJob> slurm_jobs(const std::string& shown);

@@ -20,7 +20,9 @@ TEST(Slurm, TheScriptReadsItsTable) {
 
 TEST(Slurm, TablesAreLinesOfTabs) {
   EXPECT_EQ(slurm_table({{"lenet5", 32, "gpu", {0.5, 0.4, 0.6}, {0.01, 0.008, 0.0125}}}),
-            "lenet5\t32\tgpu\t0.5\t0.4\t0.6\t0.01\t0.0125\n");
+            "lenet5\t32\tgpu\t0.5\t0.4\t0.6\t0.01\t0.0125\t-\t-\t-\n");
+  EXPECT_EQ(slurm_table({{"a", 1, "gpu", {2, 1, 3}, {4, 3, 5}}}, tariff_of("0.36EUR/kWh", "36g/kWh")),
+            "a\t1\tgpu\t2\t1\t3\t4\t5\t1e-07\tEUR\t1e-05\n");
 }
 
 TEST(Slurm, FilesOfPartitionsAndNetworks) {
@@ -33,6 +35,7 @@ TEST(Slurm, FilesOfPartitionsAndNetworks) {
   for (const char* bad :
        {R"({"partitions": {}, "models": [{"model": "lenet5"}]})",
         R"({"partitions": {"a": "b"}, "models": []})",
+        R"({"partitions": {"a": "b"}, "models": [{"model": "lenet5"}], "price": "cheap"})",
         R"({"partitions": {"a": 3}, "models": [{"model": "lenet5"}]})",
         R"({"partitions": {"a": "b"}, "models": [{"model": "lenet5:c1=3,f1=60"}]})",
         R"({"partitions": {"a": "b"}, "models": [{"model": "lenet5"}, {"model": "lenet5"}]})",
@@ -68,7 +71,7 @@ TEST(Slurm, JobsAsScontrolShowsThem) {
       "JobId=7 JobName=train me now JobState=COMPLETED RunTime=1-00:00:05 Partition=gpu "
       "Comment=ampere:lenet5,batch=32 "
       "AdminComment=ampere:lenet5,batch=32,partition=gpu,joules=12.5,joules_low=10,joules_high=15,seconds=4,"
-      "seconds_high=5\n"
+      "seconds_high=5,cost=3,cost_low=2,cost_high=4,currency=EUR,grams=30,grams_low=20,grams_high=40\n"
       "JobId=8 JobName=x JobState=RUNNING RunTime=00:00:01 Partition=cpu "
       "AdminComment=ampere:a,partition=cpu,joules=1,seconds=2\n"
       "JobId=9 JobState=COMPLETED RunTime=00:00:01 Partition=cpu AdminComment=of somebody else\n"
@@ -80,6 +83,11 @@ TEST(Slurm, JobsAsScontrolShowsThem) {
   EXPECT_EQ(jobs[0].energy_j.high, 15);
   EXPECT_EQ(jobs[0].took_s, 86405);
   EXPECT_FALSE(jobs[1].took_s) << "it runs still";
+  ASSERT_TRUE(jobs[0].cost && jobs[0].carbon_g);
+  EXPECT_EQ(jobs[0].cost->high, 4);
+  EXPECT_EQ(jobs[0].currency, "EUR");
+  EXPECT_EQ(jobs[0].carbon_g->low, 20);
+  EXPECT_FALSE(jobs[1].cost);
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ CompositionError learn_host_composition(const std::vector<WholeComparison>& comp
 
 CompositionError composition_of(const DeviceProfile& profile, const std::string& method,
                                 const std::string& family, Part part) {
-  const auto fact = profile.store().fact(profile.device(), profile.recipe(), fact_name(method, family, part));
+  const auto fact = profile.fact(fact_name(method, family, part));
   if (!fact) return {};
   JsonReader r(*fact, "composition");
   return {r.number("log_bias"), r.number("deviation"), static_cast<int>(r.integer("networks")),
@@ -172,6 +172,7 @@ void keep_composition(const DeviceProfile& profile, const std::string& method, c
                             {"networks", error.networks},
                             {"fixed_share", error.fixed_share},
                             {"typical", error.reference_sum}});
+  profile.forget_facts();
 }
 
 }  // namespace ampere

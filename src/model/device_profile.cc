@@ -1,13 +1,19 @@
 #include "model/device_profile.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/statistics.h"
 #include "model/fitted_models.h"
 #include "model/layer_work.h"
 
 namespace ampere {
+namespace {
+
+// The fact that makes a device one that is nothing but its sheet.
+constexpr const char* kSheetFact = "sheet";
+constexpr const char* kSheetMeter = "data sheet";
+
+}  // namespace
 
 std::optional<double> value_of(const Measurement& m, Quantity quantity) {
   switch (quantity) {
@@ -34,6 +40,44 @@ const std::vector<StoredPoint>& DeviceProfile::points(const std::string& surface
   return it->second;
 }
 
+void DeviceProfile::fetch(const std::vector<std::string>& surfaces) const {
+  std::vector<std::string> unread;
+  for (const std::string& surface : surfaces) {
+    if (points_.count(surface) == 0) unread.push_back(surface);
+  }
+  if (unread.size() < 2) return;
+  try {
+    std::map<std::string, std::vector<StoredPoint>> found;
+    for (const std::string& surface : unread) found[surface];
+    for (StoredPoint& point : store_.points(device_, recipe_, unread))
+      found[point.surface].push_back(std::move(point));
+    points_.merge(found);
+  } catch (const Error&) {  // told when that very surface is asked for
+  }
+}
+
+std::optional<Json> DeviceProfile::fact_under(const std::string& recipe, const std::string& name) const {
+  if (!facts_) {
+    try {
+      std::map<std::pair<std::string, std::string>, Json> found;
+      for (StoredFact& f : store_.facts(device_, recipe_, {kSheetFact}))
+        found.emplace(std::pair(f.recipe, f.name), std::move(f.value));
+      facts_ = std::move(found);
+    } catch (const Error&) {  // one of them cannot be true, perhaps another one
+      return store_.fact(device_, recipe, name);
+    }
+  }
+  const auto it = facts_->find({recipe, name});
+  return it == facts_->end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<Json> DeviceProfile::fact(const std::string& name) const { return fact_under(recipe_, name); }
+
+const std::optional<StoredDevice>& DeviceProfile::stored() const {
+  if (!stored_) stored_ = store_.device(device_);
+  return stored_;
+}
+
 void DeviceProfile::add_point(const StoredSurface& surface, Channels channels, const std::string& variant,
                               const Measurement& measurement) {
   StoredPoint kept =
@@ -53,12 +97,11 @@ const std::vector<SurfaceCount>& DeviceProfile::surfaces() const {
 
 const std::vector<std::string>& DeviceProfile::alike() const {
   if (alike_) return *alike_;
-  std::set<std::string> found;
-  for (const SurfaceCount& s : surfaces()) {
-    if (s.recipe != recipe_ && shares_calls(s.recipe, recipe_, call_style().accelerator))
-      found.insert(s.recipe);
+  std::vector<std::string> found;
+  for (const std::string& recipe : store_.recipes(device_)) {
+    if (recipe != recipe_ && shares_calls(recipe, recipe_, call_style().accelerator)) found.push_back(recipe);
   }
-  return alike_.emplace(found.begin(), found.end());
+  return alike_.emplace(std::move(found));
 }
 
 const std::vector<StoredPoint>& DeviceProfile::empties() const {
@@ -77,7 +120,7 @@ const std::vector<StoredPoint>& DeviceProfile::empties() const {
 const CallStyle& DeviceProfile::call_style() const {
   if (!style_) {
     style_.emplace();
-    if (const auto d = store_.device(device_)) style_ = call_style_of(d->fingerprint);
+    if (stored()) style_ = call_style_of(stored()->fingerprint);
   }
   return *style_;
 }
@@ -91,19 +134,6 @@ double DeviceProfile::empty(Quantity quantity) const {
   return quantity == Quantity::kHost && is_sheet() ? sheet()->step_host_s() : 0;
 }
 
-namespace {
-
-// The fact that makes a device one that is nothing but its sheet.
-constexpr const char* kSheetFact = "sheet";
-constexpr const char* kSheetMeter = "data sheet";
-
-std::string name_of(const Store& store, const std::string& device) {
-  const auto d = store.device(device);
-  return d && d->problem.empty() ? d->fingerprint.value("name", "") : "";
-}
-
-}  // namespace
-
 Store store_of_sheet(const DataSheet& sheet) {
   Store store(":memory:");
   const std::string id = store.add_device(
@@ -114,10 +144,11 @@ Store store_of_sheet(const DataSheet& sheet) {
 
 const std::optional<DataSheet>& DeviceProfile::sheet() const {
   if (!sheet_) {
-    const auto stated = store_.fact(device_, "", kSheetFact);
+    const auto stated = fact_under("", kSheetFact);
+    const bool named = stored() && stored()->problem.empty();
     is_sheet_ = stated.has_value();
     sheet_ = stated ? data_sheet_from(*stated, store_.path() + ": the data sheet of " + device_)
-                    : data_sheet_of_device(name_of(store_, device_));
+                    : data_sheet_of_device(named ? stored()->fingerprint.value("name", "") : "");
   }
   return *sheet_;
 }
@@ -131,20 +162,21 @@ bool DeviceProfile::two_clocks() const {
 }
 
 std::optional<double> DeviceProfile::idle_power_w() const {
-  auto fact = store_.fact(device_, recipe_, "idle");
-  if (!fact) {
+  auto idle = fact("idle");
+  if (!idle) {
     for (const std::string& recipe : alike()) {
-      fact = store_.fact(device_, recipe, "idle");
-      if (fact) break;
+      idle = store_.fact(device_, recipe, "idle");
+      if (idle) break;
     }
   }
-  if (!fact) return is_sheet() ? std::optional<double>(sheet()->idle_w) : std::nullopt;
-  return JsonReader(*fact, "idle").number("power_w");
+  if (!idle) return is_sheet() ? std::optional<double>(sheet()->idle_w) : std::nullopt;
+  return JsonReader(*idle, "idle").number("power_w");
 }
 
 void DeviceProfile::set_idle_power_w(double watts, bool is_modelled) {
   store_.put_fact(device_, recipe_, "idle",
                   {{"power_w", watts}, {"modelled", is_modelled}, {"measured_at", utc_now()}});
+  forget_facts();
 }
 
 double DeviceProfile::fitting_seconds() const { return fitted_->seconds; }

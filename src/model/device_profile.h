@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/data_sheet.h"
@@ -31,6 +32,14 @@ class DeviceProfile {
   const std::vector<StoredPoint>& points(const std::string& surface) const;
   void add_point(const StoredSurface& surface, Channels channels, const std::string& variant,
                  const Measurement& measurement);
+
+  // Reads those of several surfaces with one question to the store, for points() to find.
+  void fetch(const std::vector<std::string>& surfaces) const;
+
+  // A fact of the device under this recipe.
+  std::optional<Json> fact(const std::string& name) const;
+  // After facts came into the store that this profile did not see.
+  void forget_facts() const { facts_.reset(); }
 
   // All of the device, under whatever recipe, as Store::surfaces() tells them.
   const std::vector<SurfaceCount>& surfaces() const;
@@ -64,6 +73,8 @@ class DeviceProfile {
  private:
   friend class LayerModels;
   const std::vector<StoredPoint>& empties() const;
+  const std::optional<StoredDevice>& stored() const;
+  std::optional<Json> fact_under(const std::string& recipe, const std::string& name) const;
   // Other recipes in the store that share their calls with this one.
   const std::vector<std::string>& alike() const;
 
@@ -72,6 +83,9 @@ class DeviceProfile {
   std::string recipe_;
   mutable std::map<std::string, std::vector<StoredPoint>> points_;
   mutable std::optional<std::vector<SurfaceCount>> surfaces_;
+  // By recipe and name: all under this recipe, and that which makes it a sheet.
+  mutable std::optional<std::map<std::pair<std::string, std::string>, Json>> facts_;
+  mutable std::optional<StoredDevice> stored_;
   mutable std::optional<std::vector<std::string>> alike_;
   mutable std::optional<std::vector<StoredPoint>> others_empties_;
   mutable std::optional<CallStyle> style_;

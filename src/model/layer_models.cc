@@ -68,11 +68,15 @@ LayerModels::LayerModels(const DeviceProfile& profile, const std::vector<Surface
     });
     it = ends ? std::next(it) : plans_.erase(it);
   }
+  std::vector<std::string> stored = {empty_surface().name};
   for (const auto& [key, plan] : plans_) {
     names_ += key + "\n";
+    stored.push_back(key);
+    for (std::string& name : probes_of(plan)) stored.push_back(std::move(name));
     if (!plan.as_published && !is_captured(plan.kind)) alike_[beginning_of(plan)].push_back(key);
     if (computes_in_half(plan, profile.recipe())) computes_ = Computes::kHalf;
   }
+  profile_.fetch(stored);
 }
 
 const SurfacePlan& LayerModels::plan(const std::string& key) const {

@@ -1,28 +1,27 @@
 #include "schedule/assignment.h"
 
-#include <coin/Cbc_C_Interface.h>
-
 #include <memory>
 
 #include "base/error.h"
+#include "schedule/cbc.h"
 
 namespace ampere {
 namespace {
 
 struct DeleteModel {
-  void operator()(Cbc_Model* model) const { Cbc_deleteModel(model); }
+  void operator()(Cbc_Model* model) const { cbc().delete_model(model); }
 };
 
 class Program {
  public:
-  explicit Program(const Workshop& workshop) : workshop_(workshop), model_(Cbc_newModel()) {
+  explicit Program(const Workshop& workshop) : workshop_(workshop), model_(cbc().new_model()) {
     column_.assign(workshop.job_count() * workshop.device_count(), -1);
     for (std::size_t j = 0; j < workshop.job_count(); ++j) {
       for (std::size_t d = 0; d < workshop.device_count(); ++d) {
         if (!workshop.demand(j, d).possible) continue;
         column(j, d) = static_cast<int>(pairs_.size());
         pairs_.push_back({j, d});
-        Cbc_addCol(model_.get(), "", 0, 1, -workshop.problem.jobs[j].value, 1, 0, nullptr, nullptr);
+        cbc().add_col(model_.get(), "", 0, 1, -workshop.problem.jobs[j].value, 1, 0, nullptr, nullptr);
       }
     }
     for (std::size_t j = 0; j < workshop.job_count(); ++j) {
@@ -46,14 +45,14 @@ class Program {
 
   Assignment solve() {
     if (pairs_.empty()) return {};
-    Cbc_setLogLevel(model_.get(), 0);
-    Cbc_setAllowableGap(model_.get(), 1e-9);
-    Cbc_setParameter(model_.get(), "ratioGap", "0");
-    if (Cbc_solve(model_.get()) != 0 || !Cbc_isProvenOptimal(model_.get()))
+    cbc().set_log_level(model_.get(), 0);
+    cbc().set_allowable_gap(model_.get(), 1e-9);
+    cbc().set_parameter(model_.get(), "ratioGap", "0");
+    if (cbc().solve(model_.get()) != 0 || !cbc().is_proven_optimal(model_.get()))
       throw Error(ErrorKind::kFailed, "CBC found no best assignment; try --solver heuristic");
     Assignment found;
-    found.value = -Cbc_getObjValue(model_.get());
-    const double* solution = Cbc_getColSolution(model_.get());
+    found.value = -cbc().objective(model_.get());
+    const double* solution = cbc().solution(model_.get());
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       if (solution[i] > 0.5) found.chosen.push_back(pairs_[i]);
     }
@@ -83,7 +82,8 @@ class Program {
 
   void add_row(const std::vector<int>& columns, const std::vector<double>& weights, double most) {
     if (columns.empty()) return;
-    Cbc_addRow(model_.get(), "", static_cast<int>(columns.size()), columns.data(), weights.data(), 'L', most);
+    cbc().add_row(model_.get(), "", static_cast<int>(columns.size()), columns.data(), weights.data(), 'L',
+                  most);
   }
 
   const Workshop& workshop_;

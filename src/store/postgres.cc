@@ -81,9 +81,10 @@ class PostgresDatabase final : public Database {
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
       }
     }
-    const auto rows = query("SELECT current_database(), current_user", {});
-    database_ = rows.at(0).text(0);
-    user_ = rows.at(0).text(1);
+    const char* database = connection_->dbname();
+    const char* user = connection_->username();
+    database_ = database ? database : "";
+    user_ = user ? user : "";
     const char* host = connection_->hostname();
     const char* port = connection_->port();
     place_ = std::string(host ? host : "") + "|" + (port ? port : "") + "|" + database_;

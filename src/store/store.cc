@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -36,14 +37,25 @@ std::vector<StoredDevice> devices_from(const std::vector<SqlRow>& rows) {
   return out;
 }
 
-}  // namespace
+// Databases take some ten thousand values with a question; nobody needs as many at once.
+constexpr std::size_t kMostValues = 1000;
 
-void insert_fact(Database& db, const std::string& device, const StoredFact& fact) {
-  db.query(
-      "INSERT INTO fact(device, recipe, name, value) VALUES($1, $2, $3, $4) "
-      "ON CONFLICT(device, recipe, name) DO UPDATE SET value = excluded.value",
-      {device, fact.recipe, fact.name, fact.value.dump()});
+// Calls `ask` with the values, some at a time, and "($3, $4, ...)" to put into the question: `before` values
+// stand before them.
+template <class Ask>
+void in_portions(const std::vector<std::string>& values, std::size_t before, const Ask& ask) {
+  for (std::size_t from = 0; from < values.size(); from += kMostValues) {
+    const std::size_t to = std::min(values.size(), from + kMostValues);
+    std::string list = "(";
+    for (std::size_t i = from; i < to; ++i)
+      list += (i > from ? ", $" : "$") + std::to_string(before + 1 + i - from);
+    ask(std::vector<SqlValue>(values.begin() + static_cast<std::ptrdiff_t>(from),
+                              values.begin() + static_cast<std::ptrdiff_t>(to)),
+        list + ")");
+  }
 }
+
+}  // namespace
 
 bool insert_point(Database& db, const std::string& device, const std::string& recipe,
                   const std::string& surface, const StoredPoint& p) {
@@ -172,27 +184,49 @@ StoredPoint Store::add_point(const std::string& device, const std::string& recip
 
 std::vector<StoredPoint> Store::points(const std::string& device, const std::string& recipe,
                                        const std::string& surface) const {
+  return points(device, recipe, std::vector<std::string>{surface});
+}
+
+std::vector<StoredPoint> Store::points(const std::string& device, const std::string& recipe,
+                                       const std::vector<std::string>& surfaces) const {
   std::vector<StoredPoint> out;
-  for (const SqlRow& s : impl_->db->query(
-           "SELECT channels_in, channels_out, variant, measurement, measured_at, origin, identity, id "
-           "FROM point WHERE device = $1 AND recipe = $2 AND surface = $3 ORDER BY id",
-           {device, recipe, surface})) {
-    try {
-      require_channels({s.integer(0), s.integer(1)});
-      const Json measurement = parse_json(s.text(3), "measurement");
-      out.push_back({surface,
-                     {s.integer(0), s.integer(1)},
-                     s.text(2),
-                     measurement_from_json(measurement),
-                     s.text(4),
-                     s.text(5),
-                     s.text(6)});
-    } catch (const Error& e) {
-      const StoreProblem problem{"point", s.integer(7), device, surface, e.what()};
-      throw bad_input(path() + ": " + problem.text() + "; remove it with: ampere store remove --point " +
-                      std::to_string(problem.row) + " --store " + path());
+  in_portions(surfaces, 2, [&](std::vector<SqlValue> values, const std::string& list) {
+    values.insert(values.begin(), {device, recipe});
+    for (const SqlRow& s : impl_->db->query(
+             "SELECT channels_in, channels_out, variant, measurement, measured_at, origin, identity, id, "
+             "surface FROM point WHERE device = $1 AND recipe = $2 AND surface IN " +
+                 list + " ORDER BY id",
+             values)) {
+      try {
+        require_channels({s.integer(0), s.integer(1)});
+        const Json measurement = parse_json(s.text(3), "measurement");
+        out.push_back({s.text(8),
+                       {s.integer(0), s.integer(1)},
+                       s.text(2),
+                       measurement_from_json(measurement),
+                       s.text(4),
+                       s.text(5),
+                       s.text(6)});
+      } catch (const Error& e) {
+        const StoreProblem problem{"point", s.integer(7), device, s.text(8), e.what()};
+        throw bad_input(path() + ": " + problem.text() + "; remove it with: ampere store remove --point " +
+                        std::to_string(problem.row) + " --store " + path());
+      }
     }
-  }
+  });
+  return out;
+}
+
+bool Store::has_points(const std::string& device, const std::string& recipe) const {
+  return !impl_->db->query("SELECT 1 FROM point WHERE device = $1 AND recipe = $2 LIMIT 1", {device, recipe})
+              .empty();
+}
+
+std::vector<std::string> Store::recipes(const std::string& device) const {
+  std::vector<std::string> out;
+  for (const SqlRow& s :
+       impl_->db->query("SELECT DISTINCT recipe FROM point WHERE device = $1 ORDER BY recipe", {device}))
+    out.push_back(s.text(0));
   return out;
 }
 
@@ -228,56 +262,18 @@ std::vector<SurfaceCount> Store::surfaces(const std::string& device) const {
   return out;
 }
 
-void Store::put_fact(const std::string& device, const std::string& recipe, const std::string& name,
-                     const Json& value) {
-  const StoredFact fact{recipe, name, value};
-  if (impl_->db->in_transaction() || impl_->db->place().empty()) {
-    insert_fact(*impl_->db, device, fact);
-    return;
-  }
-  try {
-    impl_->atomically(false, [&] { insert_fact(*impl_->db, device, fact); });
-  } catch (const ServerAway& away) {
-    keep_aside(device, recipe, nullptr, {}, &fact, away.what());
-  }
-}
-
-static Json fact_from(const std::string& path, const std::string& device, const std::string& name,
-                      const std::string& text) {
-  try {
-    Json value = parse_json(text, "value");
-    require_plausible_fact(name, value, "value");
-    return value;
-  } catch (const Error& e) {
-    throw bad_input(path + ": fact " + name + " on device " + device + ": " + e.what() +
-                    "; remove it with: ampere store check --remove");
-  }
-}
-
-std::optional<Json> Store::fact(const std::string& device, const std::string& recipe,
-                                const std::string& name) const {
-  const auto rows = impl_->db->query("SELECT value FROM fact WHERE device = $1 AND recipe = $2 AND name = $3",
-                                     {device, recipe, name});
-  if (rows.empty()) return std::nullopt;
-  return fact_from(path(), device, name, rows.front().text(0));
-}
-
-std::vector<StoredFact> Store::facts(const std::string& device) const {
-  std::vector<StoredFact> out;
-  for (const SqlRow& s : impl_->db->query(
-           "SELECT recipe, name, value FROM fact WHERE device = $1 ORDER BY recipe, name", {device}))
-    out.push_back({s.text(0), s.text(1), fact_from(path(), device, s.text(1), s.text(2))});
+std::map<std::string, StoredDevice> Store::devices_by_fact(const std::vector<std::string>& names) const {
+  std::map<std::string, StoredDevice> out;
+  in_portions(names, 0, [&](const std::vector<SqlValue>& values, const std::string& list) {
+    for (const SqlRow& s : impl_->db->query(
+             "SELECT d.id, d.fingerprint, d.last_used, f.name FROM fact f JOIN device d ON d.id = f.device "
+             "WHERE f.name IN " +
+                 list + " ORDER BY d.last_used DESC, d.id",
+             values)) {
+      if (out.count(s.text(3)) == 0) out.emplace(s.text(3), device_from(s));
+    }
+  });
   return out;
-}
-
-std::vector<std::string> Store::devices_with_fact(const std::string& name) const {
-  std::vector<std::string> ids;
-  for (const SqlRow& s :
-       impl_->db->query("SELECT id FROM device WHERE id IN (SELECT device FROM fact WHERE name = $1) "
-                        "ORDER BY last_used DESC, id",
-                        {name}))
-    ids.push_back(s.text(0));
-  return ids;
 }
 
 bool store_exists(const std::string& path) {

@@ -2,6 +2,7 @@
 // transaction of its own as soon as it is measured, so a killed run loses at most the point it was measuring.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,6 +89,8 @@ class Store {
   std::vector<StoredDevice> devices() const;  // most recently used first
   // Those of devices() from place `from` on that any point is of, at most `most`.
   std::vector<StoredDevice> devices_with_points(int from, int most) const;
+  // Devices that have a fact of one of these names, by that name; of several the one used last.
+  std::map<std::string, StoredDevice> devices_by_fact(const std::vector<std::string>& names) const;
   // By its id; absent where there is none.
   std::optional<StoredDevice> device(const std::string& id) const;
   // The first by use whose id begins so.
@@ -101,6 +104,12 @@ class Store {
   // In the order they were measured. Throws Error{kBadInput} that names a point that cannot be true.
   std::vector<StoredPoint> points(const std::string& device, const std::string& recipe,
                                   const std::string& surface) const;
+  // Of several surfaces with one question, which counts where a server answers it.
+  std::vector<StoredPoint> points(const std::string& device, const std::string& recipe,
+                                  const std::vector<std::string>& surfaces) const;
+  bool has_points(const std::string& device, const std::string& recipe) const;
+  // Those that any point of the device was measured under, by name.
+  std::vector<std::string> recipes(const std::string& device) const;
   // By recipe and name.
   std::vector<SurfaceCount> surfaces(const std::string& device) const;
 
@@ -124,8 +133,11 @@ class Store {
                 const Json& value);
   std::optional<Json> fact(const std::string& device, const std::string& recipe,
                            const std::string& name) const;
-  // All of a device, by recipe and name. Both throw Error{kBadInput} for one that cannot be true.
+  // All of a device, by recipe and name. These throw Error{kBadInput} for one that cannot be true.
   std::vector<StoredFact> facts(const std::string& device) const;
+  // All under one recipe, and those of these names under none.
+  std::vector<StoredFact> facts(const std::string& device, const std::string& recipe,
+                                const std::vector<std::string>& names) const;
   // Ids of devices that have a fact of that name, under any recipe; those used last first.
   std::vector<std::string> devices_with_fact(const std::string& name) const;
 

@@ -197,6 +197,40 @@ TEST_P(StoreContract, DevicesAreFoundByWhatIsKnownOfThem) {
   EXPECT_EQ(store.devices_with_fact("fleet/board"), (std::vector<std::string>{one, two}));
   EXPECT_EQ(store.devices_with_fact("fleet/other"), (std::vector<std::string>{two}));
   EXPECT_TRUE(store.devices_with_fact("fleet/").empty());
+  const auto found = store.devices_by_fact({"fleet/board", "fleet/other", "fleet/none"});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found.at("fleet/board").id, one) << "which was used last";
+  EXPECT_EQ(found.at("fleet/other").fingerprint["name"], "two");
+  EXPECT_TRUE(store.devices_by_fact({}).empty());
+  EXPECT_EQ(store.devices_by_fact(std::vector<std::string>(2500, "fleet/board")).size(), 1u);
+}
+
+TEST_P(StoreContract, MuchIsAnsweredAtOnce) {
+  Store store(path_);
+  const std::string device = store.add_device({{"name", "test"}});
+  const StoredSurface probes = probe_of(empty_surface(), Purpose::kProbe);
+  store.add_point(device, "sgd", probes, point({1, 1}, 1));
+  store.add_point(device, "sgd", empty_surface(), point({2, 1}, 2));
+  store.add_point(device, "sgd", probes, point({3, 1}, 3));
+  store.add_point(device, "adam", probes, point({4, 1}, 4));
+  const auto points = store.points(device, "sgd", {probes.name, empty_surface().name, "nonesuch"});
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[0].surface, probes.name);
+  EXPECT_EQ(points[1].surface, empty_surface().name);
+  EXPECT_EQ(points[2].channels.in, 3) << "as they were measured";
+  EXPECT_TRUE(store.points(device, "sgd", std::vector<std::string>()).empty());
+  EXPECT_TRUE(store.has_points(device, "adam"));
+  EXPECT_FALSE(store.has_points(device, "momentum"));
+  EXPECT_EQ(store.recipes(device), (std::vector<std::string>{"adam", "sgd"}));
+  store.put_fact(device, "sgd", "a", 1);
+  store.put_fact(device, "adam", "a", 2);
+  store.put_fact(device, "", "b", 3);
+  store.put_fact(device, "", "c", 4);
+  const auto facts = store.facts(device, "sgd", {"c", "a"});
+  ASSERT_EQ(facts.size(), 2u);
+  EXPECT_EQ(facts[0].value, 4);
+  EXPECT_EQ(facts[1].value, 1);
+  EXPECT_EQ(store.facts(device, "adam", {}).size(), 1u);
 }
 
 TEST_P(StoreContract, APointIsKeptOnce) {
