@@ -245,4 +245,4 @@ def share_in(slower: float | str | None) -> float | None:
 
 def first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    return lines[0].rstrip(":") if lines else type(error).__name__
