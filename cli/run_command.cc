@@ -186,7 +186,7 @@ MeteredRun run_command(const std::vector<std::string>& command, Meter& meter, bo
   const int still_running = reap_orphans(ours);
   const Reading after = meter.read();
   const int exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return {after.energy - before.energy, end - start, exit_status, still_running};
+  return {after.energy - before.energy, end - start, after.at - before.at, exit_status, still_running};
 }
 
 Json figures_json(const std::vector<std::string>& command, const MeteredRun& run, const MeterInfo& info) {
@@ -195,7 +195,8 @@ Json figures_json(const std::vector<std::string>& command, const MeteredRun& run
           {"command", command},
           {"energy_j", moved ? Json(run.energy.value()) : Json(nullptr)},
           {"time_s", run.time.value()},
-          {"power_w", moved ? Json((run.energy / run.time).value()) : Json(nullptr)},
+          {"metered_s", run.metered.value()},
+          {"power_w", moved ? Json((run.energy / run.metered).value()) : Json(nullptr)},
           {"meter", info.name},
           {"scope", info.scope},
           {"modelled", info.modelled},
@@ -208,7 +209,7 @@ void tell_figures(const MeteredRun& run, const MeterInfo& info, bool quiet) {
   if (!quiet) {
     warn(fmt::format(
         "{} in {}{}, meter {} ({}{})", moved ? joules_text(run.energy.value()) : "energy unknown",
-        seconds_text(run.time.value()), moved ? " at " + watts_text((run.energy / run.time).value()) : "",
+        seconds_text(run.time.value()), moved ? " at " + watts_text((run.energy / run.metered).value()) : "",
         info.name, info.scope, info.modelled ? ", modelled" : ""));
     if (!moved)
       warn("the meter did not move while the program ran; a longer run, or another --meter, may tell");

@@ -11,7 +11,8 @@ namespace ampere {
 
 struct MeteredRun {
   Joules energy;
-  Seconds time;
+  Seconds time;     // of the program
+  Seconds metered;  // between the readings that the energy is of: a little longer, on a busy machine a lot
   int exit_status = 0;  // as a shell gives it: 128 + n when signal n ended the program
   // Processes that the program had started and that were still running when it ended. What they take, a meter
   // of processes (cpu-model) does not see, and other meters only until then.

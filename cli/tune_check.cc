@@ -25,10 +25,6 @@ Interval measured_interval(double value, double relative_error) {
   return {value, value / factor, value * factor};
 }
 
-bool same_training(const TrainingSetting& a, const TrainingSetting& b) {
-  return a.batch == b.batch && a.recipe.word() == b.recipe.word();
-}
-
 }  // namespace
 
 TuneChecker::TuneChecker(const CommonOptions& common, const TuneOptions& options, double seconds,
@@ -88,7 +84,7 @@ std::optional<Measurement> TuneChecker::measured(const Network& network, const T
 std::optional<Estimate> TuneChecker::train(const Network& network, std::int64_t batch, const Recipe& recipe) {
   std::string note;
   bool as_asked = true;
-  const std::optional<Measurement> m = measured(network, {batch, recipe, 0, 0}, note, as_asked);
+  const std::optional<Measurement> m = measured(network, {batch, recipe}, note, as_asked);
   if (!m) return std::nullopt;
   Estimate e;
   e.method = "measured";

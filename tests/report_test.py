@@ -52,6 +52,23 @@ def curves():
     return out
 
 
+def tuning():
+    """A job under limits in two precisions, as ampere tune tells it."""
+    outcomes = []
+    for precision, joules in (("default", 30e6), ("bf16", 24e6)):
+        for limit in (None, 200, 300, 400, 500):
+            share = 1 if limit is None else (limit / 700) ** 0.3
+            energy, seconds = joules * share, 54e3 * (1 if limit is None else (700 / limit) ** 0.4)
+            outcomes.append({"batch": 64, "recipe": f"sgd-{precision}-t1", "power_limit_w": limit, "clock_mhz": None,
+                             "energy_j": energy, "energy_low_j": 0.8 * energy, "energy_high_j": 1.2 * energy, "time_s": seconds,
+                             "time_low_s": 0.9 * seconds, "time_high_s": 1.1 * seconds, "on_front": precision == "bf16",
+                             "allowed": seconds < 70e3, "measured": False})
+    saved = {"value": 0.2, "low": -0.1, "high": 0.4}
+    return {"schema_version": 1, "model": "resnet50", "objective": "energy", "most_slower": 0.3, "deadline_s": None, "present": 0,
+            "best": 7, "outcomes": outcomes, "steps": [{"change": "bf16 instead of default", "energy_saved": saved, "time_saved": saved}],
+            "advice": [{"what": "train with channels last", "evidence": "<b>layers</b> with batch norm are 50%"}]}
+
+
 def evaluation(networks, methods, name="cnn5:c1={}"):
     """An evaluation of networks that were never trained."""
     chance = random.Random(7)
@@ -301,6 +318,42 @@ class Reports(AmpereTest):
         drawn = self.js(DRAWN)
         self.assertEqual(list(drawn), ["layers", "surface", "steps", "profiling"])
         self.assertIn("Idle power", self.js("document.getElementById('device-card').textContent"))
+
+    def test_settings_of_a_job(self):
+        self.report("--store", self.folder / "none.db", "--results", self.write("tuned.json", tuning()))
+        drawn = self.js(DRAWN)["settings"]
+        self.assertEqual(drawn["series"]["batch 64, sgd-default-t1"], 5)
+        self.assertEqual(drawn["series"]["batch 64, sgd-bf16-t1"], 5)
+        self.assertFalse(drawn["broken"])
+        words = self.js("[...document.querySelectorAll('#figure-settings .words li')].map(e => e.textContent)")
+        self.assertIn("batch 64, sgd-bf16-t1, 300 W", words[0])
+        self.assertEqual(words[1], "bf16 instead of default saves 20% of the energy (-10% to 40%), 20% quicker")
+        self.assertIn("<b>layers</b>", words[2])
+        text = self.js("document.querySelector('#chart-settings svg').textContent")
+        for label in ("now: as it comes", "best: 300 W", "at most 30% slower", "time of the job, hours"):
+            self.assertIn(label, text)
+        # Pointing at the best one tells what it saves.
+        x, y = self.js("""(() => { const chart = ampereReport.charts.find(c => c.id === 'settings').chart(), box = chart.getDom().getBoundingClientRect();
+          const p = ampereReport.data.tunings[0].points[7], at = chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, [p.time_s[0] / 3600, p.energy_j[0]]);
+          return [box.x + at[0], box.y + at[1]]; })()""")
+        self.browser.hover(x + 2, y + 1)
+        self.browser.hover(x, y)
+        self.browser.settle()
+        tip = self.js("document.querySelector('#chart-settings div:last-child').textContent")
+        self.assertIn("less energy than now", tip)
+        self.choose("settings", "shown", 1)
+        front = self.js(DRAWN)["settings"]
+        self.assertEqual(front["series"]["batch 64, sgd-default-t1"], 1)  # the present one
+        self.assertEqual(front["series"]["batch 64, sgd-bf16-t1 95%"], 5)
+        self.assertFalse(front["broken"])
+        self.browser.resize(390)
+        self.assertLessEqual(self.js("document.documentElement.scrollWidth"), 390)
+        folder = support.PROGRAMS.get("screenshots")
+        if folder:
+            self.browser.screenshot(pathlib.Path(folder) / "settings-narrow.png")
+            self.browser.resize(1280)
+            self.browser.screenshot(pathlib.Path(folder) / "settings-front.png")
+        self.assert_clean(self.folder / "report.html")
 
     def test_results_alone(self):
         """No store is needed, and none is made."""

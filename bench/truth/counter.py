@@ -7,6 +7,7 @@ before an edge is due, and never inside a window.
 
 import ctypes
 import math
+import os
 import statistics
 import threading
 import time
@@ -34,7 +35,7 @@ class Card:
 
     def __init__(self, uuid: str | None = None):
         try:
-            self._nvml = ctypes.CDLL("libnvidia-ml.so.1")
+            self._nvml = ctypes.CDLL(os.environ.get("AMPERE_NVML_LIBRARY", "libnvidia-ml.so.1"))
         except OSError as error:
             raise CounterError(f"no NVML: {error}") from None
         self._call("nvmlInit_v2")

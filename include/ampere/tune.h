@@ -1,5 +1,5 @@
-// Which settings to train with before anyone does: batch, precision, threads, power limit, clock
-// (docs/tuning.md).
+// Which settings to train with before anyone does: batch, precision, optimizer, memory layout, threads, power
+// limit, clock (docs/tuning.md).
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,24 @@ namespace ampere {
 // One way to train a network, all else alike.
 struct TrainingSetting {
   std::int64_t batch = 1;
+  // Of captured steps, which Python makes, also the optimizer "adamw" or any other word, and the precision
+  // "fp16" (with scaling).
   Recipe recipe = {};
-  double power_limit_w = 0;  // 0: as the device comes
-  double clock_mhz = 0;      // 0: as the device comes
+  bool channels_last = false;  // how images lie in memory; of captured steps only
+  double power_limit_w = 0;    // 0: as the device comes
+  double clock_mhz = 0;        // 0: as the device comes
 
   friend bool operator==(const TrainingSetting& a, const TrainingSetting& b) {
-    return a.batch == b.batch && a.recipe.word() == b.recipe.word() && a.power_limit_w == b.power_limit_w &&
-           a.clock_mhz == b.clock_mhz;
+    return a.batch == b.batch && a.recipe.word() == b.recipe.word() && a.channels_last == b.channels_last &&
+           a.power_limit_w == b.power_limit_w && a.clock_mhz == b.clock_mhz;
   }
+};
+
+// One way to train on the device as it comes, and what an iteration takes so.
+struct TuneCandidate {
+  TrainingSetting setting = {};
+  std::optional<Estimate> estimate = {};  // absent: nothing tells it
+  std::string why = {};                   // nothing does
 };
 
 enum class Objective {
@@ -43,9 +53,10 @@ struct TuneOptions {
   Tariff tariff = {};
   double price_per_hour = 0;  // of the device, in the tariff's currency
   MeasureMode mode = MeasureMode::kEager;
-  // What may be chosen; an empty list leaves what is present. The present value is always among them. Batches
-  // and precisions change what the network learns, which nobody here judges.
+  // What may be chosen; an empty list leaves what is present. The present value is always among them.
+  // Batches, precisions and optimizers change what the network learns, which nobody here judges.
   std::vector<std::int64_t> batches = {};
+  std::vector<std::string> optimizers = {};
   std::vector<std::string> precisions = {};
   std::vector<bool> autotune = {};
   std::vector<int> threads = {};
@@ -73,15 +84,23 @@ struct TuneStep {
   Interval time = {};       // share saved
 };
 
+// What else the estimates say, and the figures that it rests on.
+struct TuneAdvice {
+  std::string what = {};
+  std::string evidence = {};
+};
+
 struct Tuned {
-  std::vector<TuneOutcome> outcomes = {};  // every combination that could be told
-  std::size_t present = 0;                 // index into outcomes
-  std::size_t best = 0;                    // index into outcomes
-  std::vector<std::size_t> front = {};     // indices, the quickest first
-  Interval saved_energy = {};              // share of the present setting's that the best one saves
+  std::vector<TuneOutcome> outcomes = {};      // every combination that could be told
+  std::vector<TuneCandidate> candidates = {};  // what they were told from
+  std::size_t present = 0;                     // index into outcomes
+  std::size_t best = 0;                        // index into outcomes
+  std::vector<std::size_t> front = {};         // indices, the quickest first
+  Interval saved_energy = {};                  // share of the present setting's that the best one saves
   Interval saved_time = {};
   std::vector<TuneStep> steps = {};        // from the present to the best, one change after the other
   std::vector<TuneStep> singles = {};      // each of those changes by itself
+  std::vector<TuneAdvice> advice = {};     // about the best one
   std::vector<std::string> left_out = {};  // settings that nothing tells, with why
   bool modelled = false;                   // energies come from a model (CPU time times watts)
 };
@@ -89,5 +108,13 @@ struct Tuned {
 // Needs no worker. Throws Error{kNotProfiled} where the present setting cannot be told, Error{kOverBudget}
 // where no setting keeps what was asked for, and Error{kBadInput}.
 Tuned tune(Device& device, const Model& model, const TrainingSetup& present, const TuneOptions& options);
+
+// The same among candidates that somebody has estimated, each under every power limit and clock of the
+// options, whose other lists count for nothing. The first is the present setting.
+Tuned tune(Device& device, const std::vector<TuneCandidate>& candidates, const TuneOptions& options);
+
+// The power limits that are worth looking at where none is named: in steps of 50 W, as far as the device's
+// levers are known. Empty: they are not.
+std::vector<double> usual_limits(Device& device);
 
 }  // namespace ampere

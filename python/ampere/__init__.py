@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Model,
         Recipe,
         Step,
+        TrainingSetting,
         TrainingSetup,
         iterations_of,
         known_models,
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from .pruned import Pruning
     from .pruning import prune
     from .translating import ModuleChannels
+    from .tuned import Tuning
+    from .tuning import tune
 
 __version__ = version()
 
@@ -68,7 +71,9 @@ _LAZY = {
     "Monitor": "monitor",
     "Recipe": "_core",
     "Step": "_core",
+    "TrainingSetting": "_core",
     "TrainingSetup": "_core",
+    "Tuning": "tuned",
     "Window": "monitor",
     "Job": "prediction",
     "ModuleChannels": "translating",
@@ -87,6 +92,7 @@ _LAZY = {
     "schedule": "_core",
     "schedule_jobs_file": "_core",
     "stored_devices": "_core",
+    "tune": "tuning",
 }
 
 # Without the callbacks: whoever imports all of this need not have the trainers that they are for.
@@ -110,7 +116,9 @@ __all__ = [
     "Monitor",
     "Recipe",
     "Step",
+    "TrainingSetting",
     "TrainingSetup",
+    "Tuning",
     "Window",
     "Job",
     "ModuleChannels",
@@ -129,6 +137,7 @@ __all__ = [
     "schedule",
     "schedule_jobs_file",
     "stored_devices",
+    "tune",
 ]
 
 

@@ -53,6 +53,10 @@ def arguments() -> argparse.ArgumentParser:
     add("--device", help="cuda, cpu or sheet:NAME; without it an accelerator where there is one")
     add("--store", default="", help="the file where what was measured is kept")
     add("--meter", default="", help="the energy meter, see ampere.meters()")
+    add("--power-limit", type=float, metavar="WATTS", help="under a power limit of the device, which is modelled")
+    add("--clock", type=float, metavar="MHZ", help="at a locked clock of the device, which is modelled")
+    add("--price", default="", help="what energy costs: 0.30EUR/kWh")
+    add("--carbon", default="", help="what it emits: 380g/kWh, or a country such as FR")
     add("--samples", type=positive, help="of an epoch: tells the energy of a whole job")
     add("--epochs", type=positive, default=1, help="of the job (1)")
     add("--json", action="store_true", help="for programs: units are in the names of fields")
@@ -77,6 +81,10 @@ def estimated(asked: argparse.Namespace) -> Prediction:
         precision=asked.precision,
         compile=asked.compile,
         device=asked.device,
+        power_limit=asked.power_limit,
+        clock=asked.clock,
+        price=asked.price,
+        carbon=asked.carbon,
         store=asked.store,
         meter=asked.meter,
         on_step=progress if sys.stderr.isatty() else None,
@@ -89,10 +97,12 @@ def job_in_words(job: Job, epochs: int) -> str:
     from .prediction import quantity
 
     low, high = quantity(job.energy_low_j, "J"), quantity(job.energy_high_j, "J")
-    return (
+    said = (
         f"the job of {epochs} epoch{'s' * (epochs > 1)}, {job.steps:.0f} steps, takes {quantity(job.energy_j, 'J')} "
         f"({low} to {high}, {job.energy_kwh:.3g} kWh) and {quantity(job.time_s, 's')}"
     )
+    said += f"; it costs {job.cost:.3g} {job.currency}".rstrip() if job.cost is not None else ""
+    return said + (f"; it emits {job.carbon_g / 1000:.3g} kg CO2e" if job.carbon_g is not None else "")
 
 
 def answer(prediction: Prediction, asked: argparse.Namespace) -> str:

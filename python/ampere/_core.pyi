@@ -625,6 +625,14 @@ class Estimate:
         """how many it was learned from"""
 
     @property
+    def power_limit_w(self) -> float:
+        """that it is told for; 0: as the device comes"""
+
+    @property
+    def clock_mhz(self) -> float:
+        """that it is told for; 0: as the device comes"""
+
+    @property
     def layers(self) -> list[LayerEstimate]: ...
 
     @property
@@ -638,9 +646,212 @@ def iterations_of(samples: int, batch: int, epochs: int) -> float:
     Iterations of a job: whole batches, the last of an epoch may be smaller.
     """
 
-def estimate(device: Device, model: Model, batch: int = 1, recipe: Recipe | None = None, *, method: str = 'split', mode: str = 'eager', probe: bool = False, exact: bool = False, on_step: Callable[[Step], object] | None = None) -> Estimate:
+def estimate(device: Device, model: Model, batch: int = 1, recipe: Recipe | None = None, *, method: str = 'split', mode: str = 'eager', probe: bool = False, exact: bool = False, power_limit_w: float = 0.0, clock_mhz: float = 0.0, on_step: Callable[[Step], object] | None = None) -> Estimate:
     """
     Energy and time of an iteration. Without `probe` it needs no worker and measures nothing. Raises NotProfiledError that lists every kind of layer that is missing.
+    """
+
+class Tariff:
+    """What energy costs: money and greenhouse gases per kWh."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def price_per_kwh(self) -> float | None:
+        """None: not asked"""
+
+    @property
+    def currency(self) -> str:
+        """as it was written; may be empty"""
+
+    @property
+    def carbon_g_per_kwh(self) -> float | None:
+        """grams of CO2 equivalent; None: not asked"""
+
+    @property
+    def carbon_source(self) -> str:
+        """"given", or the country and the year of the table"""
+
+class Bill:
+    """What an energy costs."""
+
+    @property
+    def energy_kwh(self) -> Interval: ...
+
+    @property
+    def cost(self) -> Interval | None:
+        """in the tariff's currency"""
+
+    @property
+    def carbon_g(self) -> Interval | None:
+        """grams of CO2 equivalent"""
+
+def tariff_of(price: str = '', carbon: str = '') -> Tariff:
+    """
+    `price`: "0.30/kWh", "0.30EUR/kWh", "$120/MWh". `carbon`: "380g/kWh", or the two letters of a country ("FR"). Empty: not asked.
+    """
+
+def bill_of(tariff: Tariff, energy_j: Interval) -> Bill:
+    """
+    What an energy costs; the tariff counts as known, so the intervals are as wide as the energy's.
+    """
+
+class TrainingSetting:
+    """One way to train a network, all else alike."""
+
+    def __init__(self, batch: int = 1, recipe: Recipe | None = None, *, channels_last: bool = False, power_limit_w: float = 0.0, clock_mhz: float = 0.0) -> None: ...
+
+    @property
+    def batch(self) -> int: ...
+
+    @property
+    def recipe(self) -> Recipe: ...
+
+    @property
+    def channels_last(self) -> bool: ...
+
+    @property
+    def power_limit_w(self) -> float:
+        """0: as the device comes"""
+
+    @property
+    def clock_mhz(self) -> float:
+        """0: as the device comes"""
+
+class TuneCandidate:
+    """
+    One way to train on the device as it comes, and what an iteration takes so.
+    """
+
+    def __init__(self, setting: TrainingSetting, estimate: Estimate | None = None, why: str = '') -> None: ...
+
+    @property
+    def setting(self) -> TrainingSetting: ...
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """None: nothing tells it"""
+
+    @property
+    def why(self) -> str:
+        """nothing does"""
+
+class TuneOutcome:
+    """The whole job under one setting."""
+
+    @property
+    def setting(self) -> TrainingSetting: ...
+
+    @property
+    def energy_j(self) -> Interval: ...
+
+    @property
+    def time_s(self) -> Interval: ...
+
+    @property
+    def cost(self) -> Interval | None:
+        """of energy and hours, where there are prices"""
+
+    @property
+    def objective(self) -> float:
+        """what is made small"""
+
+    @property
+    def on_front(self) -> bool:
+        """no other setting needs both less energy and less time"""
+
+    @property
+    def allowed(self) -> bool:
+        """keeps what was asked for"""
+
+class TuneStep:
+    """What one change is worth, against the outcome before it."""
+
+    @property
+    def change(self) -> str:
+        """"bf16 instead of default", "300 W\""""
+
+    @property
+    def energy(self) -> Interval:
+        """share saved; negative: it takes more"""
+
+    @property
+    def time(self) -> Interval:
+        """share saved"""
+
+class TuneAdvice:
+    """What else the estimates say."""
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def evidence(self) -> str:
+        """the figures that it rests on"""
+
+class Tuned:
+    """The settings of a job, and the one that serves best."""
+
+    @property
+    def outcomes(self) -> list[TuneOutcome]:
+        """every combination that could be told"""
+
+    @property
+    def candidates(self) -> list[TuneCandidate]:
+        """what they were told from"""
+
+    @property
+    def present(self) -> int:
+        """index into outcomes"""
+
+    @property
+    def best(self) -> int:
+        """index into outcomes"""
+
+    @property
+    def front(self) -> list[int]:
+        """indices, the quickest first"""
+
+    @property
+    def saved_energy(self) -> Interval:
+        """share of the present setting's that the best one saves"""
+
+    @property
+    def saved_time(self) -> Interval: ...
+
+    @property
+    def steps(self) -> list[TuneStep]:
+        """from the present to the best, one change after the other"""
+
+    @property
+    def singles(self) -> list[TuneStep]:
+        """each of those changes by itself"""
+
+    @property
+    def advice(self) -> list[TuneAdvice]:
+        """about the best one"""
+
+    @property
+    def left_out(self) -> list[str]:
+        """settings that nothing tells, with why"""
+
+    @property
+    def modelled(self) -> bool:
+        """energies come from a model (CPU time times watts), not from a counter"""
+
+def usual_limits(device: Device) -> list[float]:
+    """
+    The power limits worth looking at: in steps of 50 W, as far as the device's levers are known.
+    """
+
+def tune(device: Device, model: Model, batch: int = 1, recipe: Recipe | None = None, *, samples: int, epochs: int = 1, objective: str = 'energy', slower: float | None = None, deadline_s: float | None = None, tariff: Tariff | None = None, price_per_hour: float = 0.0, mode: str = 'eager', power_limits_w: Sequence[float] = [], clocks_mhz: Sequence[float] = [], batches: Sequence[int] = [], precisions: Sequence[str] = [], optimizers: Sequence[str] = [], autotune: Sequence[bool] = [], threads: Sequence[int] = []) -> Tuned:
+    """
+    Which settings to train a network with; the present one is always among them. Raises NotProfiledError where that cannot be told, OverBudgetError where no setting keeps what was asked for.
+    """
+
+def tune_candidates(device: Device, candidates: Sequence[TuneCandidate], *, samples: int, epochs: int = 1, objective: str = 'energy', slower: float | None = None, deadline_s: float | None = None, tariff: Tariff | None = None, price_per_hour: float = 0.0, mode: str = 'eager', power_limits_w: Sequence[float] = [], clocks_mhz: Sequence[float] = []) -> Tuned:
+    """
+    The same among candidates that were estimated already, each under every limit and clock. The first is the present setting.
     """
 
 class MeasuredShare:

@@ -34,6 +34,10 @@ def estimate(
     compile: bool = False,
     mode: str = "eager",
     exact: bool | None = None,
+    power_limit: float | None = None,
+    clock: float | None = None,
+    price: str = "",
+    carbon: str = "",
     store: str = "",
     worker: str = "",
     meter: str = "",
@@ -56,6 +60,8 @@ def estimate(
     mode       "eager", or "replay" for a step that is captured in a CUDA graph
     exact      False: nothing is measured; what the store has not is told by what else was measured on the device, with
                an interval that says how sure that is (profile(device, minutes=5) makes it surer)
+    power_limit, clock   under a power limit (watts) or a locked clock (MHz) of the device, which is modelled
+    price, carbon        "0.30EUR/kWh"; "380g/kWh" or a country such as "FR": what the energy costs and emits, too
 
     With a Device first it is the library's own function: estimate(device, model, batch, recipe, ...).
     """
@@ -66,15 +72,18 @@ def estimate(
             library["mode"] = mode
         if exact is not None:
             library["exact"] = exact
+        library |= power_setting(power_limit, clock)
         return _core.estimate(model, inputs, *args, **library)
     if args or library:
         raise TypeError(f"estimate() does not know {', '.join(library) or 'so many arguments'}")
+    tariff = _core.tariff_of(price, carbon)
+    power = power_setting(power_limit, clock)
     device = by_sheet(device)
     captured = captured_network(model, inputs, loss, optimizer, precision, device, accumulate, clip, step, compile)
     there = device if isinstance(device, _core.Device) else open_device(captured.device, store, worker, meter)
 
     def by_mode(mode: str) -> _core.Estimate:
-        return captured_estimate(there, captured, mode, on_step, exact)
+        return captured_estimate(there, captured, mode, on_step, exact, power)
 
     found = by_mode(mode)
     return Prediction(
@@ -86,7 +95,17 @@ def estimate(
         captured.step.module_types,
         [*captured.notes(), *unmeasured_note(found, there), *map(in_python, there.notes)],
         by_mode,
+        tariff,
     )
+
+
+def power_setting(power_limit: float | None, clock: float | None) -> dict[str, float]:
+    """As the library takes it; nothing where nothing is set."""
+    given = {"power_limit_w": power_limit, "clock_mhz": clock}
+    for name, value in given.items():
+        if value is not None and not value > 0:
+            raise ValueError(f"{name.rpartition('_')[0]} must be above 0, not {value}")
+    return {name: float(value) for name, value in given.items() if value is not None}
 
 
 SHEET = "sheet:"
@@ -117,6 +136,7 @@ def captured_estimate(
     mode: str,
     on_step: Callable[[_core.Step], object] | None,
     exact: bool | None = None,
+    power: dict[str, float] | None = None,
 ) -> _core.Estimate:
     """Measures the parts that the store does not know, where the device is at hand."""
     network = _core.Model.from_json(json.dumps(captured.network))
@@ -125,7 +145,14 @@ def captured_estimate(
         raise _core.BadInputError(f"nothing can be measured on the data sheet of {there.name}; leave exact=True away")
     try:
         return _core.estimate(
-            there, network, captured.step.batch, captured.recipe(), mode=mode, exact=measures, on_step=on_step
+            there,
+            network,
+            captured.step.batch,
+            captured.recipe(),
+            mode=mode,
+            exact=measures,
+            on_step=on_step,
+            **(power or {}),
         )
     except _core.NotProfiledError as e:
         kinds = [line for line in str(e).splitlines() if line.startswith("  ")]

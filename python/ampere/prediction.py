@@ -12,6 +12,7 @@ from typing import Any
 from . import _core
 
 Z95 = 1.959963984540054
+UNITS = {"power_limit_w": "W", "clock_mhz": "MHz"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class Job:
     energy_low_j: float
     energy_high_j: float
     time_s: float
+    cost: float | None = None  # where there is a price
+    currency: str = ""
+    carbon_g: float | None = None  # of CO2 equivalent, where that was asked
 
     @property
     def energy_kwh(self) -> float:
@@ -52,6 +56,7 @@ class Prediction:
     module_types: dict[str, str] = field(default_factory=dict, repr=False)
     notes: list[str] = field(default_factory=list)
     by_mode: Callable[[str], _core.Estimate] | None = field(default=None, repr=False)
+    tariff: _core.Tariff = field(default_factory=_core.Tariff, repr=False)
 
     def in_mode(self, mode: str) -> Prediction:
         """The same step, "eager" or "replay" (captured in a CUDA graph, so that no host is waited for). A CPU
@@ -120,7 +125,17 @@ class Prediction:
         """`samples` are those of one epoch."""
         steps = _core.iterations_of(samples, self.batch, epochs)
         low, high = self.interval()
-        return Job(steps, steps * self.energy_j, steps * low, steps * high, steps * self.time_s)
+        bill = _core.bill_of(self.tariff, self.estimate.energy_j * steps)
+        return Job(
+            steps,
+            steps * self.energy_j,
+            steps * low,
+            steps * high,
+            steps * self.time_s,
+            bill.cost.value if bill.cost else None,
+            self.tariff.currency,
+            bill.carbon_g.value if bill.carbon_g else None,
+        )
 
     def by_module(self, depth: int | None = None) -> list[ModuleCost]:
         """By the names of the user's modules, in their order; a module counts all that is in it. `depth` 1 is the model's
@@ -165,9 +180,17 @@ class Prediction:
             "regime": self.regime,
             "modelled": self.modelled,
             "unmeasured": self.unmeasured,
+            "setting": self.setting(),
             "notes": self.notes,
             "modules": [vars(module) for module in self.by_module()],
         }
+
+    def setting(self) -> dict[str, Any] | None:
+        """The limit or clock that this is told for, which is modelled; None: as the device comes."""
+        limit, clock = self.estimate.power_limit_w or None, self.estimate.clock_mhz or None
+        if limit is None and clock is None:
+            return None
+        return {"power_limit_w": limit, "clock_mhz": clock, "modelled": True}
 
     # --- for people ------------------------------------------------------------------------------------------------
 
@@ -187,6 +210,15 @@ class Prediction:
                 ("the host issues it in", quantity(self.host_time_s, "s")),
                 ("so it is", self.regime),
             ]
+        setting = self.setting()
+        if setting is not None:
+            words = [f"{setting[key]:g} {unit}" for key, unit in UNITS.items() if setting[key] is not None]
+            rows.insert(0, ("under", ", ".join(words) + " (what that does is modelled)"))
+        bill = _core.bill_of(self.tariff, self.estimate.energy_j)
+        if bill.cost:
+            rows.append(("costs", f"{bill.cost.value:.3g} {self.tariff.currency}".strip()))
+        if bill.carbon_g:
+            rows.append(("emits", f"{bill.carbon_g.value:.3g} g CO2e ({self.tariff.carbon_source})"))
         return [
             ("network", f"{self.network}, batch {self.batch}"),
             ("on", self.device),

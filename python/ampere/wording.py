@@ -10,7 +10,7 @@ import re
 from . import _core
 
 # Options that are arguments here, and what those are called; all others belong to the program alone.
-SAME = "worker store meter mode method target min-channels multiple-of keep samples epochs figures results solver risk"
+SAME = "worker store meter mode method target min-channels multiple-of keep samples epochs figures results solver risk objective settings slower price carbon power-limit clock"
 ARGUMENTS = {option: option.replace("-", "_") + "=" for option in SAME.split()} | {
     "input": "inputs=",
     "dim": "dims=",
@@ -18,6 +18,8 @@ ARGUMENTS = {option: option.replace("-", "_") + "=" for option in SAME.split()} 
     "ignore-unsupported": "ignore_unsupported=True",
     "probe": "probe=True",
     "exact": "exact=True",
+    "deadline": "deadline_s=",
+    "device-price": "price_per_hour=",
 }
 # Whole phrases that say what the program is told.
 PHRASES = {
@@ -25,6 +27,8 @@ PHRASES = {
     "run ampere profile": "measure it with ampere.profile()",
     "ampere detect lists": "ampere.meters() lists",
     "see: ampere detect": "see ampere.meters()",
+    "--price 0.30/kWh": 'price="0.30/kWh"',
+    "--device-price 2/h": "price_per_hour=2",
     "--dim NAME=SIZE": 'dims={"NAME": SIZE}',
 }
 PHRASE = "|".join(map(re.escape, PHRASES))

@@ -16,8 +16,8 @@ std::string text(const Interval& i) {
 
 Estimate run(SharedDevice& device, const Model& model, std::int64_t batch,
              const std::optional<Recipe>& recipe, std::string method, const std::string& mode, bool probe,
-             bool exact, const StepCallback& on_step) {
-  const EstimateOptions options{std::move(method), mode_from(mode), probe, exact};
+             bool exact, double power_limit_w, double clock_mhz, const StepCallback& on_step) {
+  const EstimateOptions options{std::move(method), mode_from(mode), probe, exact, power_limit_w, clock_mhz};
   const TrainingSetup setup = setup_of(batch, recipe);
   const OnStep steps = on_step_of(on_step);
   return device.use([&](Device& d) { return estimate(d, model, setup, options, steps); });
@@ -81,6 +81,8 @@ void bind_results(nb::module_& m) {
       .def_ro("composition_factor", &Estimate::composition_factor,
               "on energies, learned from whole networks; layers carry it already")
       .def_ro("composition_networks", &Estimate::composition_networks, "how many it was learned from")
+      .def_ro("power_limit_w", &Estimate::power_limit_w, "that it is told for; 0: as the device comes")
+      .def_ro("clock_mhz", &Estimate::clock_mhz, "that it is told for; 0: as the device comes")
       .def_ro("layers", &Estimate::layers)
       .def_ro("probed", &Estimate::probed, "what was measured for it, if that was asked for")
       .def("__repr__", [](const Estimate& e) {
@@ -97,7 +99,7 @@ void bind_estimate(nb::module_& m) {
         "Iterations of a job: whole batches, the last of an epoch may be smaller.");
   m.def("estimate", &run, "device"_a, "model"_a, "batch"_a = 1, "recipe"_a = nb::none(), nb::kw_only(),
         "method"_a = "split", "mode"_a = "eager", "probe"_a = false, "exact"_a = false,
-        "on_step"_a = nb::none(),
+        "power_limit_w"_a = 0.0, "clock_mhz"_a = 0.0, "on_step"_a = nb::none(),
         "Energy and time of an iteration. Without `probe` it needs no worker and measures nothing. Raises "
         "NotProfiledError that lists every kind of layer that is missing.");
 }

@@ -12,6 +12,8 @@ NB_MODULE(_core, m) {
   bind_device(m);
   bind_profile(m);
   bind_estimate(m);
+  bind_tariff(m);
+  bind_tune(m);
   bind_prune(m);
   bind_schedule(m);
   bind_plan(m);

@@ -178,6 +178,34 @@ Json detected_of(const Json& file, const std::string& path) {
   return out;
 }
 
+// What each change is worth, and what else is advised; absent in files of older versions.
+Json saving_of(const Json& saved, const std::string& where) {
+  const JsonReader r(saved, where);
+  return {short_number(r.number("value")), short_number(r.number("low")), short_number(r.number("high"))};
+}
+
+void put_reasons(Json& out, const Json& file, const std::string& path) {
+  out["steps"] = Json::array();
+  out["advice"] = Json::array();
+  if (file.contains("steps")) {
+    const Json& steps = JsonReader(file, path).array("steps");
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::string where = place(path, "steps", i);
+      const JsonReader s(steps[i], where);
+      out["steps"].push_back({{"change", s.text("change")},
+                              {"energy", saving_of(s.object("energy_saved"), where)},
+                              {"time", saving_of(s.object("time_saved"), where)}});
+    }
+  }
+  if (file.contains("advice")) {
+    const Json& advice = JsonReader(file, path).array("advice");
+    for (std::size_t i = 0; i < advice.size(); ++i) {
+      const JsonReader a(advice[i], place(path, "advice", i));
+      out["advice"].push_back({{"what", a.text("what")}, {"evidence", a.text("evidence")}});
+    }
+  }
+}
+
 // Every setting that was looked at, with the words that a reader knows it by.
 Json tuning_of(const Json& file, const std::string& path) {
   const JsonReader r(file, path);
@@ -186,22 +214,27 @@ Json tuning_of(const Json& file, const std::string& path) {
   out["objective"] = r.text("objective");
   out["present"] = r.integer("present");
   out["best"] = r.integer("best");
+  out["most_slower"] = number_at(r, "most_slower", file);
+  out["deadline_s"] = number_at(r, "deadline_s", file);
+  put_reasons(out, file, path);
   out["points"] = Json::array();
   const Json& outcomes = r.array("outcomes");
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const JsonReader o(outcomes[i], place(path, "outcomes", i));
-    out["points"].push_back({{"batch", o.integer("batch")},
-                             {"recipe", o.text("recipe")},
-                             {"power_limit_w", number_at(o, "power_limit_w", outcomes[i])},
-                             {"clock_mhz", number_at(o, "clock_mhz", outcomes[i])},
-                             {"energy_j",
-                              {short_number(o.number("energy_j")), short_number(o.number("energy_low_j")),
-                               short_number(o.number("energy_high_j"))}},
-                             {"time_s",
-                              {short_number(o.number("time_s")), short_number(o.number("time_low_s")),
-                               short_number(o.number("time_high_s"))}},
-                             {"on_front", o.boolean("on_front", false)},
-                             {"measured", o.boolean("measured", false)}});
+    out["points"].push_back(
+        {{"batch", o.integer("batch")},
+         {"recipe", o.text("recipe") + (o.boolean("channels_last", false) ? ", channels last" : "")},
+         {"power_limit_w", number_at(o, "power_limit_w", outcomes[i])},
+         {"clock_mhz", number_at(o, "clock_mhz", outcomes[i])},
+         {"energy_j",
+          {short_number(o.number("energy_j")), short_number(o.number("energy_low_j")),
+           short_number(o.number("energy_high_j"))}},
+         {"time_s",
+          {short_number(o.number("time_s")), short_number(o.number("time_low_s")),
+           short_number(o.number("time_high_s"))}},
+         {"on_front", o.boolean("on_front", false)},
+         {"allowed", o.boolean("allowed", true)},
+         {"measured", o.boolean("measured", false)}});
   }
   for (const char* key : {"present", "best"}) {
     if (out[key] < 0 || out[key] >= outcomes.size())

@@ -6,11 +6,18 @@
 #include "tune/search.h"
 
 namespace ampere {
+namespace {
+
+// They are the card's, whatever is trained on it.
+std::optional<LeverModel> levers_on(Device& device) {
+  return levers_of(DeviceAccess::profile(device, Recipe{}));
+}
+
+}  // namespace
 
 Tuned tune(Device& device, const Model& model, const TrainingSetup& present, const TuneOptions& options) {
   check(present);
   const Network& network = ModelAccess::loaded(model).network;
-  const std::optional<LeverModel> levers = levers_of(DeviceAccess::profile(device, present.recipe));
   const EstimateBase base = [&](std::int64_t batch, const Recipe& recipe,
                                 std::string& why) -> std::optional<Estimate> {
     try {
@@ -22,7 +29,17 @@ Tuned tune(Device& device, const Model& model, const TrainingSetup& present, con
       return std::nullopt;
     }
   };
-  return search_settings(present, options, base, levers ? &*levers : nullptr);
+  return tune(device, candidates_of(present, options, base), options);
+}
+
+Tuned tune(Device& device, const std::vector<TuneCandidate>& candidates, const TuneOptions& options) {
+  const std::optional<LeverModel> levers = levers_on(device);
+  return search_settings(candidates, options, levers ? &*levers : nullptr);
+}
+
+std::vector<double> usual_limits(Device& device) {
+  const std::optional<LeverModel> levers = levers_on(device);
+  return levers ? limits_of(*levers) : std::vector<double>{};
 }
 
 }  // namespace ampere

@@ -7,12 +7,14 @@
 
 #include "base/error.h"
 #include "base/statistics.h"
+#include "tune/advice.h"
 #include "tune/limited.h"
 
 namespace ampere {
 namespace {
 
 constexpr std::size_t kMostOutcomes = 20000;
+constexpr double kLimitStep = 50;  // watts between limits that are looked at when none is named
 
 // The present value first, the others in their order, each once.
 template <class Value>
@@ -34,6 +36,12 @@ void check_tuning(const TuneOptions& o) {
   for (const std::int64_t batch : o.batches) {
     if (batch < 1) throw bad_input("a batch has 1 sample or more");
   }
+}
+
+void check_count(std::size_t candidates, const TuneOptions& o) {
+  if (candidates * (1 + o.power_limits_w.size() + o.clocks_mhz.size()) > kMostOutcomes)
+    throw bad_input("these are more than " + std::to_string(kMostOutcomes) +
+                    " combinations; name fewer --settings");
 }
 
 double objective_of(const TuneOutcome& outcome, Objective objective) {
@@ -63,16 +71,12 @@ double log_deviation(const Interval& i) {
   return i.value > 0 && i.high > i.value ? std::log(i.high / i.value) / kZ95 : 0;
 }
 
-bool same_base(const TrainingSetting& a, const TrainingSetting& b) {
-  return a.batch == b.batch && a.recipe.word() == b.recipe.word();
-}
-
 // The share of `before` that `after` saves. Under one batch and recipe both rest on one estimate, whose error
 // they share: only what their power settings leave open counts.
 Interval saving(const TuneOutcome& before, const TuneOutcome& after, Interval TuneOutcome::*quantity) {
   const double ratio = (after.*quantity).value / (before.*quantity).value;
   double deviation;
-  if (same_base(before.setting, after.setting)) {
+  if (same_training(before.setting, after.setting)) {
     deviation = std::hypot(before.power_deviation, after.power_deviation);
   } else {
     deviation = std::hypot(log_deviation(before.*quantity), log_deviation(after.*quantity));
@@ -95,6 +99,14 @@ std::vector<SettingChange> changes_between(const TrainingSetting& from, const Tr
     changes.push_back(
         {to.recipe.precision + " instead of " + from.recipe.precision,
          [](TrainingSetting& a, const TrainingSetting& b) { a.recipe.precision = b.recipe.precision; }});
+  if (from.channels_last != to.channels_last)
+    changes.push_back(
+        {to.channels_last ? "channels last" : "channels first",
+         [](TrainingSetting& a, const TrainingSetting& b) { a.channels_last = b.channels_last; }});
+  if (from.recipe.optimizer != to.recipe.optimizer)
+    changes.push_back(
+        {to.recipe.optimizer + " instead of " + from.recipe.optimizer,
+         [](TrainingSetting& a, const TrainingSetting& b) { a.recipe.optimizer = b.recipe.optimizer; }});
   if (from.recipe.autotune != to.recipe.autotune)
     changes.push_back(
         {to.recipe.autotune ? "kernel autotuning" : "no kernel autotuning",
@@ -208,61 +220,100 @@ void choose(Tuned& tuned, const TuneOptions& o) {
   tuned.best = static_cast<std::size_t>(best - tuned.outcomes.data());
   find_front(tuned);
   explain(tuned);
+  tuned.advice = advice_of(tuned, o);
 }
 
-Tuned search_settings(const TrainingSetup& present, const TuneOptions& o, const EstimateBase& base,
-                      const LeverModel* levers) {
+bool same_training(const TrainingSetting& a, const TrainingSetting& b) {
+  return a.batch == b.batch && a.recipe.word() == b.recipe.word() && a.channels_last == b.channels_last;
+}
+
+std::string training_text(const TrainingSetting& s) {
+  return "batch " + std::to_string(s.batch) + ", " + s.recipe.word() +
+         (s.channels_last ? ", channels last" : "");
+}
+
+std::string setting_text(const TrainingSetting& s) { return training_text(s) + ", " + power_text(s); }
+
+std::vector<double> limits_of(const LeverModel& levers) {
+  const LeverDevice& d = levers.device();
+  std::vector<double> limits;
+  for (double limit = std::ceil(d.least_limit_w / kLimitStep) * kLimitStep; limit < d.usual_limit_w;
+       limit += kLimitStep)
+    limits.push_back(limit);
+  return limits;
+}
+
+std::vector<TuneCandidate> candidates_of(const TrainingSetup& present, const TuneOptions& o,
+                                         const EstimateBase& base) {
   check_tuning(o);
+  const auto batches = with_present(present.batch, o.batches);
+  const auto precisions = with_present(present.recipe.precision, o.precisions);
+  const auto optimizers = with_present(present.recipe.optimizer, o.optimizers);
+  const std::vector<bool> autotune = with_present<bool>(present.recipe.autotune, o.autotune);
+  const auto threads = with_present(present.recipe.threads, o.threads);
+  check_count(batches.size() * precisions.size() * optimizers.size() * autotune.size() * threads.size(), o);
+  std::vector<TuneCandidate> candidates;
+  for (const std::int64_t batch : batches) {
+    for (const std::string& precision : precisions) {
+      for (const std::string& optimizer : optimizers) {
+        for (const bool tuned_kernels : autotune) {
+          for (const int count : threads) {
+            Recipe recipe = present.recipe;
+            recipe.precision = precision;
+            recipe.optimizer = optimizer;
+            recipe.autotune = tuned_kernels;
+            recipe.threads = count;
+            TuneCandidate candidate{{batch, recipe}, {}, {}};
+            candidate.estimate = base(batch, recipe, candidate.why);
+            candidates.push_back(std::move(candidate));
+          }
+        }
+      }
+    }
+  }
+  return candidates;
+}
+
+Tuned search_settings(std::vector<TuneCandidate> candidates, const TuneOptions& o, const LeverModel* levers) {
+  check_tuning(o);
+  check_count(candidates.size(), o);
   Tuned tuned;
   const auto powers = powers_of(o);
   if (powers.size() > 1 && levers == nullptr)
     throw bad_input(
         "what power limits and clocks do to this device was never measured; leave limit and clock out of "
         "--settings");
-  const auto batches = with_present(present.batch, o.batches);
-  const auto precisions = with_present(present.recipe.precision, o.precisions);
-  const std::vector<bool> autotune = with_present<bool>(present.recipe.autotune, o.autotune);
-  const auto threads = with_present(present.recipe.threads, o.threads);
-  if (batches.size() * precisions.size() * autotune.size() * threads.size() * powers.size() > kMostOutcomes)
-    throw bad_input("these are more than " + std::to_string(kMostOutcomes) +
-                    " combinations; name fewer --settings");
-  for (const std::int64_t batch : batches) {
-    for (const std::string& precision : precisions) {
-      for (const bool tuned_kernels : autotune) {
-        for (const int count : threads) {
-          Recipe recipe = present.recipe;
-          recipe.precision = precision;
-          recipe.autotune = tuned_kernels;
-          recipe.threads = count;
-          std::string why;
-          const std::optional<Estimate> e = base(batch, recipe, why);
-          if (!e) {
-            tuned.left_out.push_back("batch " + std::to_string(batch) + ", " + recipe.word() + ": " + why);
-            continue;
-          }
-          tuned.modelled = tuned.modelled || e->modelled;
-          const double iterations = iterations_of(o.samples, batch, o.epochs);
-          for (const PowerSetting& power : powers) {
-            const Estimate under = power.as_it_comes() ? *e : limited(*e, *levers, power);
-            TuneOutcome outcome;
-            outcome.setting = {batch, recipe, power.limit_w, power.clock_mhz};
-            outcome.energy_j = under.energy_j * iterations;
-            outcome.time_s = under.time_s * iterations;
-            if (!power.as_it_comes())
-              outcome.power_deviation = std::sqrt(std::max(
-                  0.0, std::pow(log_deviation(under.energy_j), 2) - std::pow(log_deviation(e->energy_j), 2)));
-            tuned.outcomes.push_back(outcome);
-          }
-        }
-      }
+  if (candidates.empty()) throw bad_input("there is no setting to choose from");
+  for (const TuneCandidate& c : candidates) {
+    if (!c.estimate) {
+      tuned.left_out.push_back(training_text(c.setting) + ": " + c.why);
+      continue;
+    }
+    const Estimate& e = *c.estimate;
+    tuned.modelled = tuned.modelled || e.modelled;
+    const double iterations = iterations_of(o.samples, c.setting.batch, o.epochs);
+    for (const PowerSetting& power : powers) {
+      const Estimate under = power.as_it_comes() ? e : limited(e, *levers, power);
+      TuneOutcome outcome;
+      outcome.setting = c.setting;
+      outcome.setting.power_limit_w = power.limit_w;
+      outcome.setting.clock_mhz = power.clock_mhz;
+      outcome.energy_j = under.energy_j * iterations;
+      outcome.time_s = under.time_s * iterations;
+      if (!power.as_it_comes())
+        outcome.power_deviation = std::sqrt(std::max(
+            0.0, std::pow(log_deviation(under.energy_j), 2) - std::pow(log_deviation(e.energy_j), 2)));
+      tuned.outcomes.push_back(outcome);
     }
   }
-  const TrainingSetting now{present.batch, present.recipe, 0, 0};
+  TrainingSetting now = candidates.front().setting;
+  now.power_limit_w = now.clock_mhz = 0;
   const TuneOutcome* found = find_outcome(tuned, now);
   if (found == nullptr)
     throw Error(ErrorKind::kNotProfiled,
                 tuned.left_out.empty() ? "nothing tells the present setting" : tuned.left_out.front());
   tuned.present = static_cast<std::size_t>(found - tuned.outcomes.data());
+  tuned.candidates = std::move(candidates);
   choose(tuned, o);
   return tuned;
 }

@@ -37,6 +37,11 @@ const EstimateBase kTold = [](std::int64_t batch, const Recipe& recipe,
   return told(batch, recipe.precision);
 };
 
+// Of everything that the options name.
+Tuned searched(const TrainingSetup& present, const TuneOptions& options, const LeverModel* levers) {
+  return search_settings(candidates_of(present, options, kTold), options, levers);
+}
+
 TuneOptions job() {
   TuneOptions o;
   o.samples = 64000;
@@ -71,7 +76,7 @@ TEST(Search, FindsTheLeastOfEverythingAsked) {
   o.batches = {16, 64, 256};
   o.precisions = {"bf16", "tf32"};
   o.power_limits_w = {300, 400, 500};
-  const Tuned tuned = search_settings({64, {}}, o, kTold, &known_levers());
+  const Tuned tuned = searched({64, {}}, o, &known_levers());
   EXPECT_THAT(tuned.outcomes, SizeIs(3 * 2 * 4));
   EXPECT_THAT(tuned.left_out, SizeIs(3));
   EXPECT_THAT(tuned.left_out.front(), HasSubstr("never measured"));
@@ -106,19 +111,19 @@ TEST(Search, FindsTheLeastOfEverythingAsked) {
 TEST(Search, KeepsToTimeAndDeadline) {
   TuneOptions o = job();
   o.power_limits_w = {200, 300, 400, 500};
-  const Tuned free = search_settings({64, {}}, o, kTold, &known_levers());
+  const Tuned free = searched({64, {}}, o, &known_levers());
   const double present_s = free.outcomes[free.present].time_s.value;
   EXPECT_GT(free.outcomes[free.best].time_s.value, 1.05 * present_s);
   o.most_slower = 0.05;
-  const Tuned kept = search_settings({64, {}}, o, kTold, &known_levers());
+  const Tuned kept = searched({64, {}}, o, &known_levers());
   EXPECT_LE(kept.outcomes[kept.best].time_s.value, 1.05 * present_s + 1e-6);
   o.most_slower.reset();
   o.deadline_s = free.outcomes[free.present].time_s.high * 1.0001;
-  const Tuned in_time = search_settings({64, {}}, o, kTold, &known_levers());
+  const Tuned in_time = searched({64, {}}, o, &known_levers());
   EXPECT_LE(in_time.outcomes[in_time.best].time_s.high, *o.deadline_s);
   o.deadline_s = 1;
   try {
-    search_settings({64, {}}, o, kTold, &known_levers());
+    searched({64, {}}, o, &known_levers());
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::kOverBudget);
@@ -130,7 +135,7 @@ TEST(Search, HasFourObjectives) {
   o.power_limits_w = {200, 250, 300, 350, 400, 450, 500, 600};
   const auto best = [&](Objective objective) {
     o.objective = objective;
-    const Tuned tuned = search_settings({64, {}}, o, kTold, &known_levers());
+    const Tuned tuned = searched({64, {}}, o, &known_levers());
     return tuned.outcomes[tuned.best];
   };
   EXPECT_THROW(best(Objective::kCost), Error);  // of what price?
@@ -146,21 +151,63 @@ TEST(Search, HasFourObjectives) {
   EXPECT_EQ(best(Objective::kCost).setting, quick.setting);
 }
 
+TEST(Search, OptimizersAndLayoutsAreSettingsToo) {
+  TuneOptions o = job();
+  const EstimateBase base = [](std::int64_t batch, const Recipe& recipe,
+                               std::string& why) -> std::optional<Estimate> {
+    Estimate e = told(batch, recipe.precision);
+    if (recipe.optimizer == "adam") e.energy_j = e.energy_j * 1.2;
+    if (recipe.optimizer == "momentum") why = "not profiled";
+    return recipe.optimizer == "momentum" ? std::nullopt : std::optional(e);
+  };
+  Recipe adam;
+  adam.optimizer = "adam";
+  o.optimizers = {"sgd", "momentum"};
+  const Tuned tuned = search_settings(candidates_of({64, adam}, o, base), o, nullptr);
+  EXPECT_EQ(tuned.outcomes[tuned.present].setting.recipe.optimizer, "adam");
+  EXPECT_EQ(tuned.outcomes[tuned.best].setting.recipe.optimizer, "sgd");
+  ASSERT_THAT(tuned.steps, SizeIs(1));
+  EXPECT_EQ(tuned.steps[0].change, "sgd instead of adam");
+  EXPECT_NEAR(tuned.saved_energy.value, 1 - 1 / 1.2, 1e-9);
+  EXPECT_THAT(tuned.left_out, SizeIs(1));
+}
+
+TEST(Search, TakesCandidatesThatOthersHaveEstimated) {
+  TrainingSetting now{64, {}}, last = now;
+  last.channels_last = true;
+  std::vector<TuneCandidate> candidates = {{now, told(64, "default"), {}}, {last, told(64, "bf16"), {}}};
+  TuneOptions o = job();
+  o.power_limits_w = {300};
+  const Tuned tuned = search_settings(candidates, o, &known_levers());
+  EXPECT_THAT(tuned.outcomes, SizeIs(4));
+  EXPECT_TRUE(tuned.outcomes[tuned.best].setting.channels_last);
+  ASSERT_THAT(tuned.steps, SizeIs(2));
+  EXPECT_EQ(tuned.steps[0].change, "channels last");
+  EXPECT_EQ(setting_text(tuned.outcomes[tuned.best].setting),
+            "batch 64, sgd-default-t1, channels last, 300 W");
+  candidates.front().estimate.reset();
+  candidates.front().why = "nobody knows";
+  EXPECT_THROW(search_settings(candidates, o, &known_levers()), Error);
+  EXPECT_THROW(search_settings({}, o, &known_levers()), Error);
+  EXPECT_EQ(limits_of(known_levers()).front(), 200);
+  EXPECT_EQ(limits_of(known_levers()).back(), 650);
+}
+
 TEST(Search, RefusesWhatMakesNoSense) {
   TuneOptions o = job();
   o.power_limits_w = {300};
-  EXPECT_THROW(search_settings({64, {}}, o, kTold, nullptr), Error);
+  EXPECT_THROW(searched({64, {}}, o, nullptr), Error);
   Recipe unknown;
   unknown.precision = "tf32";
   try {
-    search_settings({64, unknown}, job(), kTold, nullptr);
+    searched({64, unknown}, job(), nullptr);
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::kNotProfiled);
   }
   o = job();
   o.samples = 0;
-  EXPECT_THROW(search_settings({64, {}}, o, kTold, nullptr), Error);
+  EXPECT_THROW(searched({64, {}}, o, nullptr), Error);
 }
 
 }  // namespace

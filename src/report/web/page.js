@@ -110,6 +110,7 @@
     const choice = ampere.usual(figure);
     const holder = make('div', {class: 'chart', id: 'chart-' + figure.id, role: 'img', 'aria-label': figure.title});
     const controls = make('div', {class: 'controls'});
+    const words = make('ul', {class: 'words'});
     const link = csvLink('', () => figure.rows(choice));
     let chart = null;
     let drawn = '';
@@ -129,6 +130,7 @@
       if (printing) svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
       else svg.removeAttribute('viewBox');
       link.download = figure.file(choice) + '.csv';
+      words.replaceChildren(...(figure.words ? figure.words(choice) : []).map((sentence) => make('li', {text: sentence})));
       sliders.forEach((update) => update());
     }
     for (const c of figure.choices) {
@@ -157,7 +159,7 @@
     }
     controls.append(link);
     const card = make('figure', {class: 'card', id: 'figure-' + figure.id, style: 'margin-left:0;margin-right:0'},
-      make('h3', {text: figure.title}), make('p', {class: 'caption', text: figure.caption}), controls, holder);
+      make('h3', {text: figure.title}), make('p', {class: 'caption', text: figure.caption}), controls, holder, figure.words ? words : null);
     section(figure.section, TITLES[figure.section]).append(card);
     const entry = {id: figure.id, draw: draw, chart: () => chart, choice: choice};
     charts.push(entry);
@@ -276,7 +278,7 @@
   document.querySelector('h1').textContent = data.title;
   document.querySelector('.lead').textContent = (data.device ? data.device.name + ' · ' : '') + data.generated_at.replace('T', ' ').replace('Z', ' UTC');
   document.querySelector('footer').textContent = 'Made by ampere ' + data.version + ' with Apache ECharts ' + echarts.version +
-    ' (Apache License 2.0). Energies are per training iteration. This file loads nothing from anywhere.';
+    ' (Apache License 2.0). Energies are per training iteration, unless a figure says otherwise. This file loads nothing from anywhere.';
   root.dataset.theme = themeName();
   if (data.device) deviceCard(data.device);
   ampere.figures(data).forEach(figureCard);

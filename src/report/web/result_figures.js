@@ -308,61 +308,6 @@
     };
   }
 
-  // ---- settings to train with
-
-  function tuningFigure(files) {
-    function power(p) {
-      var words = [];
-      if (p.power_limit_w !== null) words.push(p.power_limit_w + ' W');
-      if (p.clock_mhz !== null) words.push(p.clock_mhz + ' MHz');
-      return words.length ? words.join(', ') : 'as it comes';
-    }
-    function name(p) { return 'batch ' + p.batch + ', ' + p.recipe; }
-    function range(v, text) { return text(v[0]) + ' (95%: ' + text(v[1]) + ' to ' + text(v[2]) + ')'; }
-    return {
-      id: 'settings', section: 'tuning', title: 'Energy and time of the job under every setting',
-      caption: 'Each point is one setting; the line joins those that no other beats in both. Marked are the present setting and the one that was recommended.',
-      choices: [{name: 'file', label: 'Tuned', options: files.map(function (f) { return f.model + ' (' + f.file + ')'; })}],
-      height: function () { return 440; },
-      option: function (c, theme) {
-        var f = files[c.file], option = a.base(theme), names = [], front = [];
-        f.points.forEach(function (p) { if (names.indexOf(name(p)) < 0) names.push(name(p)); });
-        f.points.forEach(function (p) { if (p.on_front) front.push([p.time_s[0], p.energy_j[0]]); });
-        front.sort(function (p, q) { return p[0] - q[0]; });
-        option.grid = {left: 12, right: 28, top: 60, bottom: 46, containLabel: true};
-        option.legend = a.legend(theme, names);
-        option.xAxis = a.axis(theme, 'time of the job', {scale: true, axisLabel: {formatter: a.duration}});
-        option.yAxis = a.axis(theme, 'energy of the job', {scale: true, axisLabel: a.unitLabel('J')});
-        option.tooltip.trigger = 'item';
-        option.tooltip.formatter = function (s) {
-          var p = s.data && s.data.point !== undefined ? f.points[s.data.point] : null;
-          if (!p) return '';
-          return a.lines(name(p), power(p), range(p.energy_j, function (v) { return a.si(v, 'J'); }), range(p.time_s, a.duration),
-            p.measured ? 'trained for a moment' : 'estimated');
-        };
-        option.series = [{type: 'line', name: 'front', symbol: 'none', silent: true, lineStyle: {color: theme.muted, width: 1.5}, data: front}];
-        names.forEach(function (n, i) {
-          var points = [];
-          f.points.forEach(function (p, k) {
-            if (name(p) !== n) return;
-            var mark = k === f.best ? 'recommended' : k === f.present ? 'present' : '';
-            points.push({value: [p.time_s[0], p.energy_j[0]], point: k, symbolSize: mark ? 15 : 8,
-              label: mark ? {show: true, position: 'top', color: theme.text, formatter: mark + ': ' + power(p)} : {show: false}});
-          });
-          option.series.push({type: 'scatter', name: n, symbol: a.SYMBOLS[i % a.SYMBOLS.length], itemStyle: {color: a.COLOURS[i % a.COLOURS.length]}, data: points});
-        });
-        return option;
-      },
-      rows: function (c) {
-        return {header: ['batch', 'recipe', 'power_limit_w', 'clock_mhz', 'energy_j', 'energy_low_j', 'energy_high_j', 'time_s', 'time_low_s', 'time_high_s', 'on_front', 'measured'],
-          rows: files[c.file].points.map(function (p) {
-            return [p.batch, p.recipe, p.power_limit_w, p.clock_mhz].concat(p.energy_j, p.time_s, [p.on_front, p.measured]);
-          })};
-      },
-      file: function (c) { return 'settings-' + (c.file + 1); }
-    };
-  }
-
   // ---- what profiling took
 
   ampere.profilingRows = function (data) {
@@ -426,8 +371,7 @@
     if (data.additivity.length) figures.push(additivityFigure(data.additivity));
     var curves = data.curves.filter(function (f) { return f.curves.length > 0; });
     if (curves.length) figures.push(curvesFigure(curves));
-    var tunings = (data.tunings || []).filter(function (f) { return f.points.length > 0; });
-    if (tunings.length) figures.push(tuningFigure(tunings));
+    figures = figures.concat(a.settingFigures(data));
     figures.push(profilingFigure(data));
     return figures.filter(function (f) { return f !== null; });
   };
