@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 PERIOD_S = 600.0  # from the beginning of a round to that of the next
-DEADLINE_S = 60.0
+DEADLINE_S = 90.0
 RESERVE = 0.2  # of the capacity
 CHARGER_W = 1.0
 PLUGGED = 0.03  # how likely a client is at its charger for a period
@@ -27,7 +27,7 @@ class Nature:
     @staticmethod
     def of(seed: int, client: int) -> Nature:
         rng = np.random.default_rng([seed, client, 4])
-        capacity_j = rng.uniform(600, 1500)  # 45 to 110 mAh: so small that training a small network can empty them
+        capacity_j = rng.uniform(300, 900)  # 22 to 68 mAh at 3.7 V: so small that training a small network can empty them
         return Nature(capacity_j, rng.uniform(0.15, 1) * capacity_j, rng.uniform(0.02, 0.06))
 
     @property

@@ -37,7 +37,7 @@ class Simulated:
         state["round"] = max(number, int(state["round"]))
 
     def share(self):
-        return data.shares(self.clients, self.seed, float(self.config["concentration"]))[self.client]
+        return data.shares(self.clients, self.seed, self.config["concentration"], self.config["samples"])[self.client]
 
     def kind(self) -> int:
         # In turn, whatever their sizes and labels: kinds say nothing about data.

@@ -20,6 +20,7 @@ from strategies import FlopsCosts, RandomChoice
 import ampere
 from ampere.federated import FedJoules, StoredCosts
 
+SETTINGS = ("clients", "samples", "chosen", "target", "risk", "spread", "concentration")
 MEAN_OF = 3  # rounds: with clients so unlike, the accuracy of a single one jumps
 
 
@@ -83,7 +84,7 @@ def one_run(grid, asked, name: str, seed: int, costs: StoredCosts, devices: list
     config = {"run": f"{name}/{seed}", "seed": seed, "devices": devices}
     steps = [costs.estimate(device) for device in devices]
     config |= {"steps_j": [step.energy_j.value for step in steps], "steps_s": [step.time_s.value for step in steps]}
-    config["concentration"] = asked.concentration
+    config |= {"concentration": asked.concentration, "samples": asked.samples}
     reached = False
     try:
         strategy.start(
@@ -102,7 +103,7 @@ def one_run(grid, asked, name: str, seed: int, costs: StoredCosts, devices: list
         "seed": seed,
         "date": datetime.date.today().isoformat(),
         "versions": {"ampere": ampere.__version__, "flwr": flwr.__version__, "torch": torch.__version__},
-        **{key: getattr(asked, key) for key in ("clients", "chosen", "target", "risk", "spread", "concentration")},
+        **{key: getattr(asked, key) for key in SETTINGS},
         "reached": reached,
         "rounds": len(strategy.rounds),
         "spent_j": sum(c["spent_j"] for c in clients),
@@ -122,5 +123,7 @@ def ledgers(grid, config: dict) -> list[dict]:
     content = RecordDict({"config": ConfigRecord(config)})
     messages = [Message(content, node, "query.ledger") for node in sorted(grid.get_node_ids())]
     replies = list(grid.send_and_receive(messages, timeout=600))
-    assert len(replies) == len(messages) and not any(reply.has_error() for reply in replies)
+    odd = [reply.error.reason for reply in replies if reply.has_error()]
+    if odd or len(replies) < len(messages):
+        raise RuntimeError(f"{len(messages) - len(replies)} clients did not tell what they spent: {odd[:3]}")
     return [dict(reply.content["ledger"]) for reply in replies]

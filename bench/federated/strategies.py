@@ -1,37 +1,30 @@
-"""What is compared: ampere's choice, and the same machinery without what AMPERE knows."""
+"""What is compared with FedJoules: the same machinery without what AMPERE knows."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from ampere import _core
-from ampere.federated import FedJoules, Report, StoredCosts
+from ampere.federated import FedJoules, Report, StoredCosts, Verdict
 from ampere.federated.strategy import Round
 
 
 class RandomChoice(FedJoules):
-    """As FedAvg does it: whoever is drawn and answers takes part."""
+    """As FedAvg does it: whoever is drawn takes part. A dead client is not drawn, as it would not be connected."""
 
-    def in_turn(self, nodes, this: Round) -> list[int]:
-        return self.turns.random.sample(list(nodes), len(nodes))
-
-    def choose(self, this: Round, nodes, wanted: int, config, grid) -> None:
-        waiting = self.in_turn(nodes, this)
+    def choose(self, this: Round, nodes: Any, wanted: int, config: Any, grid: Any) -> None:
+        waiting = self.turns.random.sample(list(nodes), len(nodes))
         while waiting and len(this.chosen) < wanted:
             missing = wanted - len(this.chosen)
             next_ones, waiting = waiting[:missing], waiting[missing:]
-            answered = self.ask(next_ones, this, config, grid)
-            for node in next_ones:
-                if node in answered and self.reports[node].charge_j > 0:  # a dead one would not have answered
-                    this.chosen[node] = self.verdict_of(node)
-
-    def verdict_of(self, node: int):
-        from ampere.federated import Verdict
-
-        return Verdict(True, energy_j=self.costs(self.reports[node]).energy_j.median)
+            for node in sorted(self.ask(next_ones, this, config, grid)):
+                if self.reports[node].charge_j > 0:
+                    this.chosen[node] = Verdict(True, energy_j=self.costs(self.reports[node]).energy_j.median)
 
 
 class FlopsCosts:
-    """So many joules and seconds for a FLOP, the same on every device: their mean over the kinds of the fleet, which
-    AMPERE's estimates tell here, so that it is the best such constant. It has no interval, so the risk finds nothing."""
+    """So many joules and seconds for a FLOP, the same on every device: the mean over the kinds of the fleet, taken from
+    AMPERE's estimates, so that no constant would be fairer. It has no interval, so the risk adds nothing to it."""
 
     def __init__(self, stored: StoredCosts, devices: list[str]) -> None:
         self.stored = stored

@@ -2,6 +2,8 @@
 
 On the server, with Flower:
 
+    import ampere.federated
+
     costs = ampere.federated.StoredCosts(ampere.Model.load("lenet5"), batch=16, epochs=2, store="profiles.db")
     strategy = ampere.federated.FedJoules(costs, deadline_s=600, risk=0.05, fraction_train=0.05)
     strategy.start(grid, initial_arrays, num_rounds=50)

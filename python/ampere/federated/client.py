@@ -8,7 +8,7 @@ from typing import Any
 try:
     from flwr.app import ConfigRecord, Message, RecordDict
 except ImportError as e:
-    raise ImportError("ampere.federated is for Flower, 1.20 or newer: pip install flwr") from e
+    raise ImportError("ampere.federated is for Flower, 1.41 or newer: pip install flwr") from e
 
 from .report import Report
 

@@ -13,7 +13,7 @@ try:
     from flwr.common import log
     from flwr.serverapp.strategy import FedAvg
 except ImportError as e:
-    raise ImportError("ampere.federated.FedJoules is a strategy of Flower, 1.20 or newer: pip install flwr") from e
+    raise ImportError("ampere.federated.FedJoules is a strategy of Flower, 1.41 or newer: pip install flwr") from e
 
 from .. import _core
 from .admission import Verdict, admit
@@ -23,6 +23,8 @@ from .report import Report
 from .turns import Turns
 
 __all__ = ["FedJoules", "Round"]
+
+LONGEST_REST = 16  # rounds
 
 
 @dataclass
@@ -75,6 +77,8 @@ class FedJoules(FedAvg):
         self.costs, self.deadline_s, self.risk, self.ask_timeout_s = costs, deadline_s, risk, ask_timeout_s
         self.turns = Turns(thrift, seed)
         self.reports: dict[int, Report] = {}  # the last one of each node
+        self.rests: dict[int, int] = {}  # rounds for which a node is not asked, twice as many after each refusal
+        self.rests_until: dict[int, int] = {}
         self.rounds: list[Round] = []
 
     def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Iterable[Any]:
@@ -106,6 +110,8 @@ class FedJoules(FedAvg):
         whose turn it is, a few more than needed, so that a large fleet is left in peace."""
         fresh = self.ask([node for node in nodes if node not in self.reports], this, config, grid)
         waiting = self.in_turn(nodes, this)
+        # Who was refused lately has hardly charged since: only if nobody else is left.
+        waiting.sort(key=lambda node: self.rests_until.get(node, 0) > this.number)
         while waiting and len(this.chosen) < wanted:
             missing = wanted - len(this.chosen)
             next_ones, waiting = waiting[: 2 * missing], waiting[2 * missing :]
@@ -113,14 +119,14 @@ class FedJoules(FedAvg):
             for node in next_ones:
                 if len(this.chosen) == wanted:
                     break
-                if node not in fresh:
-                    this.refused[node] = "it did not answer"
-                    continue
-                verdict = self.verdict(self.reports[node])
+                verdict = self.verdict(self.reports[node]) if node in fresh else Verdict(False, "it did not answer")
                 if verdict.admitted:
                     this.chosen[node] = verdict
+                    self.rests.pop(node, None)
                 else:
                     this.refused[node] = verdict.why
+                    self.rests[node] = min(LONGEST_REST, 2 * self.rests.get(node, 1))
+                    self.rests_until[node] = this.number + self.rests[node]
 
     def in_turn(self, nodes: Sequence[int], this: Round) -> list[int]:
         prices = {}
