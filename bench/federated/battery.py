@@ -27,7 +27,7 @@ class Nature:
     @staticmethod
     def of(seed: int, client: int) -> Nature:
         rng = np.random.default_rng([seed, client, 4])
-        capacity_j = rng.uniform(300, 900)  # 22 to 68 mAh at 3.7 V: so small that training a small network can empty them
+        capacity_j = rng.uniform(300, 900)  # 22 to 68 mAh at 3.7 V: a network as small as ours can empty them
         return Nature(capacity_j, rng.uniform(0.15, 1) * capacity_j, rng.uniform(0.02, 0.06))
 
     @property

@@ -51,7 +51,8 @@ def main() -> None:
             network.make(), inputs, loss=lambda out: loss(out, target), optimizer="sgd", device="cpu", store=store
         )
         print(told)
-        exported = subprocess.run([program, "store", "export", "--store", store], check=True, capture_output=True).stdout
+        export = [program, "store", "export", "--store", store]
+        exported = subprocess.run(export, check=True, capture_output=True).stdout
     windows += metered()
     RESULTS.mkdir(exist_ok=True)
     PROFILE.write_bytes(lzma.compress(exported))
@@ -68,8 +69,8 @@ def main() -> None:
     }
     (RESULTS / "steps.json").write_text(json.dumps(steps, indent=1) + "\n")
     energies = [w["energy_j"] for w in windows]
-    print(f"{len(energies)} windows of {STEPS} steps: {np.median(energies):.4g} J a step, "
-          f"{np.percentile(energies, 5):.4g} to {np.percentile(energies, 95):.4g}")
+    low, middle, high = np.percentile(energies, [5, 50, 95])
+    print(f"{len(energies)} windows of {STEPS} steps: {middle:.4g} J a step, {low:.4g} to {high:.4g}")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
     python bench/federated/run.py --ampere build/release/bin/ampere        # docs/federated.md has what it prints
     python bench/federated/run.py --table                                  # the table of what was run before
 
-Writes results/federated/runs/NAME-SEED.json, one for each strategy and seed, and prints their table. All runs go through
-one start of Flower's simulation, because Ray takes seconds to come up.
+Writes results/federated/runs/NAME-SEED.json, one for each strategy and seed, and prints their table. All runs go
+through one start of Flower's simulation, because Ray takes seconds to come up.
 """
 
 from __future__ import annotations
@@ -54,11 +54,13 @@ def main() -> None:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_worker_niceness", "0")  # else clients wait for all else on the machine
         simulate(asked)
     told = table.text(asked.out)
     print(told)
     if asked.out == table.RUNS:
-        (table.RUNS.parent / "table.md").write_text(f"# Federated rounds\n\nMade by `bench/federated/run.py`.\n\n{told}\n")
+        head = "# Federated rounds\n\nMade by `bench/federated/run.py`.\n\n"
+        (table.RUNS.parent / "table.md").write_text(f"{head}{told}\n")
 
 
 def simulate(asked: argparse.Namespace) -> None:

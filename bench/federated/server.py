@@ -14,6 +14,7 @@ import network
 import torch
 from battery import DEADLINE_S
 from boards import boards, make_store
+from costs import stored_costs
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 from strategies import FlopsCosts, RandomChoice
 
@@ -29,18 +30,8 @@ class Reached(Exception):
 
 
 def serve(grid, asked: argparse.Namespace, store: pathlib.Path) -> None:
-    torch.set_num_threads(1)
     devices = [device for device, _ in make_store(store, boards(asked.spread), asked.ampere)]
-    target = torch.zeros(network.BATCH, dtype=torch.long)
-    costs = StoredCosts(
-        network.make(),
-        torch.randn(network.BATCH, 3, 32, 32),
-        batch=network.BATCH,
-        epochs=network.EPOCHS,
-        store=str(store),
-        optimizer="sgd",
-        loss=lambda out: torch.nn.functional.cross_entropy(out, target),
-    )
+    costs = stored_costs(store)
     asked.out.mkdir(parents=True, exist_ok=True)
     for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
         for name in asked.strategies.split(","):

@@ -24,7 +24,7 @@ class RandomChoice(FedJoules):
 
 class FlopsCosts:
     """So many joules and seconds for a FLOP, the same on every device: the mean over the kinds of the fleet, taken from
-    AMPERE's estimates, so that no constant would be fairer. It has no interval, so the risk adds nothing to it."""
+    AMPERE's estimates, so that no constant would be fairer. It has no interval of its own."""
 
     def __init__(self, stored: StoredCosts, devices: list[str]) -> None:
         self.stored = stored

@@ -73,7 +73,8 @@ def remark(mine: list[dict]) -> str:
     told = f"{words(mine[0])}: {reached:.0f} clients took part at least once, on average; "
     if worst is None:
         return told + "none fell under its reserve"
-    return told + f"{len(fell)} of {len(pairs)} fell under their reserve, the worst in {worst[0]} of its {worst[1]} rounds"
+    told += f"{len(fell)} of {len(pairs)} fell under their reserve, "
+    return told + f"the worst in {worst[0]} of its {worst[1]} rounds"
 
 
 def made_by(runs: list[dict]) -> str:
@@ -81,8 +82,9 @@ def made_by(runs: list[dict]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
     dates = " to ".join(sorted({min(run["date"] for run in runs), max(run["date"] for run in runs)}))
     return (
-        f"{one['clients']} clients with {one['samples']} images on average, {one['chosen']} a round, until {one['target']:.0%} "
-        f"of test images are right (mean of three rounds); risk {one['risk']:.0%}; {dates}; {versions}."
+        f"{one['clients']} clients with {one['samples']} images on average, {one['chosen']} a round, until "
+        f"{one['target']:.0%} of test images are right (mean of three rounds); risk {one['risk']:.0%}; boards differ "
+        f"in joules by up to {8 ** one['spread']:.2g}; {dates}; {versions}."
     )
 
 

@@ -8,7 +8,7 @@ import sys
 import ampere
 import pytest
 from ampere import _core, federated
-from ampere.federated import BatteryState, Report, Reporter, StoredCosts, Turns, admit, read_battery
+from ampere.federated import BatteryState, Report, Reporter, StoredCosts, Turns, admit, read_battery, widened
 from conftest import ROOT
 
 
@@ -157,6 +157,12 @@ def test_as_often_as_asked_for():
     assert 0.95 <= holds < 0.99
 
 
+def test_devices_of_a_kind_differ():
+    wide = widened(cost(90, sigma=0.03), 0.04)
+    assert (wide.energy_j.median, wide.time_s.median) == (90, 10)
+    assert wide.energy_j.sigma == pytest.approx(0.05) and wide.time_s.sigma == pytest.approx(0.05)
+
+
 # --- whose turn it is ----------------------------------------------------------------------------------------------
 
 
@@ -216,7 +222,8 @@ def test_a_device_that_nobody_profiled(profiled):
 
 
 def test_without_flower_there_is_a_message(tmp_path):
-    program = "import sys; sys.modules['flwr'] = None; import ampere.federated as f; print(f.Report('x', 1)); f.FedJoules"
+    program = "import sys; sys.modules['flwr'] = None; import ampere.federated as f; print(f.Report('x', 1)); "
+    program += "f.FedJoules"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
     assert "Report(" in done.stdout and "pip install flwr" in done.stderr
 
@@ -323,7 +330,7 @@ def test_nobody_can():
 
 
 def test_wrong_arguments():
-    for odd in ({"deadline_s": 0}, {"risk": 0.0}, {"risk": 1.0}, {"thrift": -1.0}):
+    for odd in ({"deadline_s": 0}, {"risk": 0.0}, {"risk": 1.0}, {"thrift": -1.0}, {"unit_spread": -0.1}):
         with pytest.raises(ValueError):
             strategy(by_device, **odd)
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .admission import Verdict, admit
+from .admission import Verdict, admit, widened
 from .battery import BatteryState, read_battery
 from .costs import Costs, StoredCosts
 from .report import Report, Reporter
@@ -32,7 +32,18 @@ if TYPE_CHECKING:
     from .client import answer_queries
     from .strategy import FedJoules
 
-__all__ = ["BatteryState", "Costs", "Report", "Reporter", "StoredCosts", "Turns", "Verdict", "admit", "read_battery"]
+__all__ = [
+    "BatteryState",
+    "Costs",
+    "Report",
+    "Reporter",
+    "StoredCosts",
+    "Turns",
+    "Verdict",
+    "admit",
+    "read_battery",
+    "widened",
+]
 
 _LAZY = {"FedJoules": "strategy", "answer_queries": "client"}
 

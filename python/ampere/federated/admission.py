@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .. import _core
@@ -14,6 +15,16 @@ class Verdict:
     why: str = ""  # not, in one sentence
     energy_j: float = 0.0  # the median of what the round takes
     set_aside_j: float = 0.0  # what it stays under as often as was asked for
+
+
+def widened(cost: _core.JobCost, spread: float) -> _core.JobCost:
+    """An interval tells how sure the estimate is of the device that was profiled, at that time. Another device of its
+    kind, on another day, differs by more: `spread` is the deviation of that factor's logarithm."""
+
+    def wider(known: _core.LogNormal) -> _core.LogNormal:
+        return _core.LogNormal(known.median, math.hypot(known.sigma, spread))
+
+    return _core.JobCost(wider(cost.energy_j), wider(cost.time_s))
 
 
 def admit(report: Report, cost: _core.JobCost, deadline_s: float, risk: float = 0.05) -> Verdict:

@@ -16,7 +16,7 @@ except ImportError as e:
     raise ImportError("ampere.federated.FedJoules is a strategy of Flower, 1.41 or newer: pip install flwr") from e
 
 from .. import _core
-from .admission import Verdict, admit
+from .admission import Verdict, admit, widened
 from .client import ACTION, RECORD
 from .costs import Costs
 from .report import Report
@@ -50,6 +50,7 @@ class FedJoules(FedAvg):
     costs       joules and seconds of a client's round: StoredCosts, or any function of a Report
     deadline_s  of a round, from its beginning
     risk        how often a client's battery may fall under its reserve, or its round end too late
+    unit_spread  by how much a device may differ from the profile of its kind, as the deviation of a logarithm
     thrift      how much joules count among those that could take part, see ampere.federated.turns
     ask_timeout_s   a client that does not answer within it sits out
     seed        of draws between clients that are equal
@@ -64,6 +65,7 @@ class FedJoules(FedAvg):
         *,
         deadline_s: float,
         risk: float = 0.05,
+        unit_spread: float = 0.2,
         thrift: float = 1.0,
         ask_timeout_s: float = 60.0,
         seed: int | None = None,
@@ -75,6 +77,9 @@ class FedJoules(FedAvg):
         if not 1e-4 <= risk <= 0.5:
             raise ValueError(f"a risk lies between 0.0001 and 0.5, not {risk}")
         self.costs, self.deadline_s, self.risk, self.ask_timeout_s = costs, deadline_s, risk, ask_timeout_s
+        if unit_spread < 0:
+            raise ValueError(f"a spread is 0 or more, not {unit_spread}")
+        self.unit_spread = unit_spread
         self.turns = Turns(thrift, seed)
         self.reports: dict[int, Report] = {}  # the last one of each node
         self.rests: dict[int, int] = {}  # rounds for which a node is not asked, twice as many after each refusal
@@ -143,7 +148,7 @@ class FedJoules(FedAvg):
 
     def verdict(self, report: Report) -> Verdict:
         try:
-            return admit(report, self.costs(report), self.deadline_s, self.risk)
+            return admit(report, widened(self.costs(report), self.unit_spread), self.deadline_s, self.risk)
         except _core.Error as e:  # a report that makes no sense harms nobody else
             return Verdict(False, str(e).splitlines()[0])
 
