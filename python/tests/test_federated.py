@@ -221,6 +221,18 @@ def test_a_device_that_nobody_profiled(profiled):
             costs(Report(device, samples=100))
 
 
+def test_a_store_that_was_away_is_asked_again(profiled, monkeypatch):
+    costs = StoredCosts(ampere.Model.load("lenet5"), batch=8, store="/nowhere/profiles.db")
+    told = Report(profiled.id, samples=100)
+    with pytest.raises(ampere.Error):
+        costs(told)
+    costs.store = profiled.store
+    with pytest.raises(ampere.Error):  # not at once: a fleet has many clients of one kind
+        costs(told)
+    monkeypatch.setattr("ampere.federated.costs.RETRY_S", 0.0)
+    assert costs(told).energy_j.median > 0
+
+
 def test_without_flower_there_is_a_message(tmp_path):
     program = "import sys; sys.modules['flwr'] = None; import ampere.federated as f; print(f.Report('x', 1)); "
     program += "f.FedJoules"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Protocol
 
 from .. import _core
 from .report import Report
+
+RETRY_S = 60.0  # a device may be profiled meanwhile, and a store that was away come back
 
 
 class Costs(Protocol):
@@ -35,7 +38,8 @@ class StoredCosts:
     ) -> None:
         self.model, self.inputs, self.batch, self.recipe = model, inputs, batch, recipe
         self.epochs, self.store, self.options = epochs, store, options
-        self.estimates: dict[str, _core.Estimate | _core.Error] = {}
+        self.estimates: dict[str, _core.Estimate] = {}
+        self.failed: dict[str, tuple[float, _core.Error]] = {}  # when
 
     def __call__(self, report: Report) -> _core.JobCost:
         return _core.job_cost(
@@ -44,15 +48,16 @@ class StoredCosts:
 
     def estimate(self, device: str) -> _core.Estimate:
         """Of one step on the kind of device with this id."""
-        if device not in self.estimates:
-            try:
-                self.estimates[device] = self.asked(device)
-            except _core.Error as e:  # remembered too: a fleet has many clients of one kind
-                self.estimates[device] = e
-        found = self.estimates[device]
-        if isinstance(found, _core.Error):
-            raise found
-        return found
+        if device in self.estimates:
+            return self.estimates[device]
+        if device in self.failed and time.monotonic() < self.failed[device][0] + RETRY_S:
+            raise self.failed[device][1]  # a fleet has many clients of one kind
+        try:
+            self.estimates[device] = self.asked(device)
+        except _core.Error as e:
+            self.failed[device] = time.monotonic(), e
+            raise
+        return self.estimates[device]
 
     def asked(self, device: str) -> _core.Estimate:
         if not device:
