@@ -23,6 +23,7 @@ class Simulated:
         self.client = int(context.node_config["partition-id"])
         self.clients = int(context.node_config["num-partitions"])
         self.config, self.seed = config, int(config["seed"])
+        self.split = self.seed, float(config["concentration"]), int(config["samples"])
         self.nature = Nature.of(self.seed, self.client)
         state = context.state.config_records.get("client")
         if state is None or state["run"] != config["run"]:
@@ -37,11 +38,13 @@ class Simulated:
         state["round"] = max(number, int(state["round"]))
 
     def share(self):
-        return data.shares(self.clients, self.seed, self.config["concentration"], self.config["samples"])[self.client]
+        return data.shares(self.clients, *self.split)[self.client]
 
     def kind(self) -> int:
-        # In turn, whatever their sizes and labels: kinds say nothing about data.
-        return self.client % len(self.config["devices"])
+        kinds = len(self.config["devices"])
+        if self.config["tied"]:
+            return int(data.by_label(self.clients, *self.split)[self.client] * kinds / self.clients)
+        return self.client % kinds  # in turn, whatever their sizes and labels: kinds say nothing about data
 
     def report(self) -> Report:
         return Report(

@@ -4,7 +4,7 @@
     python bench/federated/run.py --ampere build/release/bin/ampere        # docs/federated.md has what it prints
     python bench/federated/run.py --table                                  # the table of what was run before
 
-Writes results/federated/runs/NAME-SEED.json, one for each strategy and seed, and prints their table. All runs go
+Writes results/federated/runs/NAME-SEED.json, one for each strategy and seed, and their table beside them. All runs go
 through one start of Flower's simulation, because Ray takes seconds to come up.
 """
 
@@ -39,6 +39,7 @@ def arguments() -> argparse.Namespace:
     add("--risk", type=float, default=0.05)
     add("--spread", type=float, default=1.0, help="boards differ in joules by up to 8 to this power")
     add("--concentration", type=float, default=0.3, help="of labels: small is one class for each client, 100 all alike")
+    add("--tied", action="store_true", help="boards by labels: some classes are on dear boards only, nearly")
     add("--workers", type=int, default=1, help="processes that train")
     add("--ampere", default="build/release/bin/ampere", help="the program, which makes the store of the boards")
     add("--out", type=pathlib.Path, default=table.RUNS)
@@ -58,9 +59,8 @@ def main() -> None:
         simulate(asked)
     told = table.text(asked.out)
     print(told)
-    if asked.out == table.RUNS:
-        head = "# Federated rounds\n\nMade by `bench/federated/run.py`.\n\n"
-        (table.RUNS.parent / "table.md").write_text(f"{head}{told}\n")
+    head = "# Federated rounds\n\nMade by `bench/federated/run.py`.\n\n"
+    (asked.out / "table.md").write_text(f"{head}{told}\n")
 
 
 def simulate(asked: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ from strategies import FlopsCosts, RandomChoice
 import ampere
 from ampere.federated import FedJoules, StoredCosts
 
-SETTINGS = ("clients", "samples", "chosen", "target", "risk", "spread", "concentration")
+SETTINGS = ("clients", "samples", "chosen", "target", "risk", "spread", "concentration", "tied")
 MEAN_OF = 3  # rounds: with clients so unlike, the accuracy of a single one jumps
 
 
@@ -75,7 +75,7 @@ def one_run(grid, asked, name: str, seed: int, costs: StoredCosts, devices: list
     config = {"run": f"{name}/{seed}", "seed": seed, "devices": devices}
     steps = [costs.estimate(device) for device in devices]
     config |= {"steps_j": [step.energy_j.value for step in steps], "steps_s": [step.time_s.value for step in steps]}
-    config |= {"concentration": asked.concentration, "samples": asked.samples}
+    config |= {"concentration": asked.concentration, "samples": asked.samples, "tied": asked.tied}
     reached = False
     try:
         strategy.start(

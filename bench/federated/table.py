@@ -81,10 +81,11 @@ def made_by(runs: list[dict]) -> str:
     one = runs[0]
     versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
     dates = " to ".join(sorted({min(run["date"] for run in runs), max(run["date"] for run in runs)}))
+    tied = ", and with labels" if one.get("tied") else ""
     return (
         f"{one['clients']} clients with {one['samples']} images on average, {one['chosen']} a round, until "
         f"{one['target']:.0%} of test images are right (mean of three rounds); risk {one['risk']:.0%}; boards differ "
-        f"in joules by up to {8 ** one['spread']:.2g}; {dates}; {versions}."
+        f"in joules by up to {8 ** one['spread']:.2g}{tied}; {dates}; {versions}."
     )
 
 
