@@ -36,9 +36,9 @@ def boards(spread: float = 1.0) -> list[Board]:
 def scaled(profile: dict[str, Any], board: Board) -> dict[str, Any]:
     """The profile of a device as that of a board."""
     made = copy.deepcopy(profile)
-    made["fingerprint"]["name"] = (
-        f"imaginary {board.name}: {made['fingerprint']['name']}, time x {board.time:g}, energy x {board.energy:g}"
-    )
+    made["fingerprint"][
+        "name"
+    ] = f"imaginary {board.name}: {made['fingerprint']['name']}, time x {board.time:g}, energy x {board.energy:g}"
     for surface in made["surfaces"]:
         for point in surface["points"]:
             measured = point["measurement"]

@@ -32,9 +32,7 @@ class Simulated:
             context.state["client"] = state
         self.state = state
         number = int(config.get("server-round", state["round"]))
-        state["charge_j"] = later(
-            self.nature, state["charge_j"], self.seed, self.client, int(state["round"]), number
-        )
+        state["charge_j"] = later(self.nature, state["charge_j"], self.seed, self.client, int(state["round"]), number)
         state["round"] = max(number, int(state["round"]))
 
     def share(self):

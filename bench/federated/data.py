@@ -23,7 +23,7 @@ def read(name: str, header: int) -> np.ndarray:
 
 @functools.cache
 def images(part: str) -> tuple[np.ndarray, np.ndarray]:
-    """"train" or "t10k": 3 x 32 x 32 pixels around 0, the same in all three colours, and labels."""
+    """ "train" or "t10k": 3 x 32 x 32 pixels around 0, the same in all three colours, and labels."""
     grey = read(f"{part}-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28).astype(np.float32) / 255
     square = np.pad(grey, ((0, 0), (2, 2), (2, 2)))
     square = (square - square.mean()) / square.std()
@@ -34,8 +34,8 @@ def images(part: str) -> tuple[np.ndarray, np.ndarray]:
 @functools.lru_cache(maxsize=1)
 def shares(clients: int, seed: int, concentration: float, samples: int) -> list[np.ndarray]:
     """Which training images each client has, none twice. Sizes differ (log-normal, `samples` is their mean), and so do
-    labels: each client draws its own mix of classes from a Dirichlet distribution; at a concentration of 0.3 most have
-    two or three classes."""
+    labels: each client draws its own mix of classes from a Dirichlet distribution; at a concentration of 0.3 three
+    classes make up 80% of a client's images (median)."""
     rng = np.random.default_rng([seed, 1])
     labels = images("train")[1]
     sizes = rng.lognormal(0, 0.4, clients)
