@@ -169,7 +169,7 @@ void add_tune(CLI::App& app) {
   verb->add_option("--slower", o->slower, "At most so much longer than the present setting: 10%");
   verb->add_option("--deadline", o->deadline, "The job ends within this: 8h");
   verb->add_option("--settings", o->settings,
-                   "What may change: limit=300,400 precision=bf16 optimizer=adam batch=64 threads=1,2")
+                   "What may change: limit=300,400 precision=bf16 optimizer=adam batch=64")
       ->type_name("KEY=VALUES");
   verb->add_option("--mode", o->mode, "How it will be trained: eager, or replay (steps captured in a graph)")
       ->check(CLI::IsMember({"eager", "replay"}));

@@ -61,7 +61,10 @@ def settings_of(options: argparse.Namespace, levers: Levers) -> list[dict]:
 
 def apply(levers: Levers, setting: dict) -> None:
     levers.set_limit(setting.get("limit_w", levers.usual_w))
-    levers.lock_clock(setting["clock_mhz"]) if "clock_mhz" in setting else levers.release_clock()
+    if "clock_mhz" in setting:
+        levers.lock_clock(setting["clock_mhz"])
+    else:
+        levers.release_clock()
 
 
 def already(path: str) -> set[tuple]:
@@ -152,6 +155,8 @@ def wanted(options: argparse.Namespace, settings: list[dict], have: set[tuple]) 
     """Network, precision, and the settings that are missing. Networks come whole: a file that ends early can be used."""
     for label in options.networks.split(","):
         name, _, batch = label.partition("@")
+        if not batch.isdigit():
+            sys.exit(f'measure: "{label}" must say its batch: {label.rstrip("@")}@32')
         for precision in options.precisions.split(","):
             head = {"name": name, "batch": int(batch), "precision": precision}
             missing = [setting for setting in settings if key_of({**head, **setting}) not in have]

@@ -138,8 +138,8 @@ class Tuning:
             said = [f"for {self.objective} the present setting is the best of them"]
         else:
             said = [
-                f"for {self.objective}: {training_text(best)}, {power_text(best)}. Against the present setting it saves "
-                f"{share_text(t.saved_energy)} of the energy and is {slower_text(t.saved_time)}"
+                f"for {self.objective}: {training_text(best)}, {power_text(best)}. Against the present setting it "
+                f"saves {share_text(t.saved_energy)} of the energy and is {slower_text(t.saved_time)}"
             ]
             for number, step in enumerate(t.steps):
                 another = "another " if number else ""

@@ -1,4 +1,4 @@
-"""`ampere.tune`: which precision, layout, optimizer, batch and power limit to train a model with, before anyone does."""
+"""`ampere.tune`: which precision, layout, optimizer, batch and power limit to train with, before anyone does."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def tune(
     meter: str = "",
     on_step: Callable[[_core.Step], object] | None = None,
 ) -> Tuning:
-    """Captures a step of the model under every setting, estimates each, and tells which serves best. The model is neither
-    changed nor trained. What estimate() takes means the same here, and is the present setting.
+    """Captures a step of the model under every setting, estimates each, and tells which serves best. The model is
+    neither changed nor trained. What estimate() takes means the same here, and is the present setting.
 
     samples, epochs   the job: samples of an epoch, and how many epochs
     objective  what is to be little: "energy", "time", "energy*delay" or "cost"
@@ -77,7 +77,7 @@ def tune(
     """
     torch = require_torch()
     if not isinstance(model, torch.nn.Module):
-        raise TypeError(f"tune() takes an nn.Module, not {type(model).__name__}; for networks of files: ampere tune FILE")
+        raise TypeError(f"tune() takes an nn.Module, not {type(model).__name__}; for files there is: ampere tune FILE")
     device = by_sheet(device)
     where = device_type(device)
     tariff = _core.tariff_of(price, carbon)
@@ -210,7 +210,7 @@ def is_channels_last(inputs: Any) -> bool:
 
 @contextmanager
 def laid_out(model: Any, inputs: Any, channels_last: bool) -> Iterator[Any]:
-    """The model's weights and the inputs in this layout; the weights are put back as they were, the very same memory."""
+    """The model's weights and the inputs in this layout; the weights are put back, the very same memory."""
     import torch
     from torch.utils._pytree import tree_map_only
 

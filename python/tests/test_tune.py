@@ -128,7 +128,8 @@ def test_the_model_stays_as_it_is(found):
 
 
 def test_measured_on_this_machine(tmp_path):
-    images, model = torch.zeros(4, 3, 8, 8), nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(288, 10))
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(288, 10))
+    images = torch.zeros(4, 3, 8, 8)
     options = {"device": "cpu", "store": str(tmp_path / "profiles.db"), "meter": "cpu-model", **JOB}
     measured = ampere.tune(model, images, settings={"optimizer": "momentum"}, exact=True, **options)
     assert measured.modelled and [o.setting.recipe.optimizer for o in measured.outcomes] == ["sgd", "momentum"]
