@@ -24,18 +24,18 @@ void run(const std::string& path, const std::string& recipe, int count, char** n
   const std::vector<StoredDevice> devices = store.devices();
   if (devices.empty()) throw bad_input(path + " has no device");
   const DeviceProfile profile(store, devices.front().id, recipe);
-  std::printf("| network | energy of a replayed step | time | answer in | of that fitting |\n");
-  std::printf("| --- | --- | --- | --- | --- |\n");
+  std::printf("| network | energy of a replayed step | time | answer in |\n");
+  std::printf("| --- | --- | --- | --- |\n");
   for (int i = 0; i < count; ++i) {
     const std::string label = networks[i];
     const std::size_t at = label.find('@');
     if (at == std::string::npos) throw bad_input("a network is NAME@BATCH, found " + label);
     const Network network = build(parse_zoo(label.substr(0, at)));
-    const double begin = processor_s(), fitting = profile.fitting_seconds();
+    const double begin = processor_s();
     const Estimate e = estimate_network(profile, find_method(kSplit), network,
                                         std::atoll(label.c_str() + at + 1), MeasureMode::kReplay);
-    std::printf("| %s | %.8g J | %.8g s | %.3f s | %.3f s |\n", label.c_str(), e.energy_j.value,
-                e.time_s.value, processor_s() - begin, profile.fitting_seconds() - fitting);
+    std::printf("| %s | %.8g J | %.8g s | %.3f s |\n", label.c_str(), e.energy_j.value, e.time_s.value,
+                processor_s() - begin);
   }
 }
 
