@@ -2,14 +2,15 @@
 """How right `ampere.estimate(..., exact=False)` is about networks of which nothing was measured.
 
     python bench/unmeasured.py recorded --store h200.db --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
-    python bench/unmeasured.py judged --store h200.db [--until 20] truth.jsonl...
+    python bench/unmeasured.py judged --store h200.db [--until 20] [--captures FOLDER] [--markdown FILE] truth.jsonl...
     python bench/unmeasured.py sheet --sheet h200 --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
     OMP_NUM_THREADS=1 python bench/unmeasured.py here --store cpu.db --networks resnet18@2,mlp@64
 
 `recorded`: each network's own kinds of parts are taken out of a copy of the store, and what the rest tells is compared
 with replayed steps that bench/truth has measured. With --family, kinds of relatives go, too. `judged`: what the store
 tells of every network, batch and input size of a truth file, of which it has nothing; with --until, points of the store's
-own device that were measured more than so many seconds after the first of their precision are left out. `sheet`: the
+own device that were measured more than so many seconds after the first of their precision are left out; --markdown puts
+the table and the rows between the marks that a file has for them. `sheet`: the
 device's data sheet alone is compared with them, as if nobody had measured it. `here`: what the store tells
 is compared with a plain loop on this machine's processor, in CPU time; the store is one that ampere.profile has made with
 `minutes`.
@@ -139,23 +140,39 @@ def here(options: argparse.Namespace) -> None:
 SIZES = re.compile(r"_[0-9]+$")
 
 
-def asked_of(label: str, recipe: str):
-    name, _, batch = label.partition("@")
-    network = NETWORKS[name]
+def step_of(truth: dict, captures: str | None) -> dict:
+    """One training step of a network as captured, kept in the folder `captures`: capturing takes longer than asking."""
+    name, batch, recipe = truth["network"], truth["batch"], truth["recipe"]
+    kept = captures and pathlib.Path(captures) / f"{name}@{batch}-{recipe}.json"
+    if kept and kept.exists():
+        return json.loads(kept.read_text())
+    network, cpu = NETWORKS[name], torch.device("cpu")
     try:
         with torch.device("meta"):
             module = network.build()
     except NotImplementedError:  # some look at their own values while they are built
         module = network.build()
-    inputs = network.make_inputs(int(batch), torch.device("cpu"))
-    targets = network.make_targets(int(batch), torch.device("cpu"))
-    return module, inputs, lambda output: network.loss(output, targets)
+    inputs, targets = network.make_inputs(batch, cpu), network.make_targets(batch, cpu)
+    loss = lambda output: network.loss(output, targets)  # noqa: E731
+    found = captured_network(module, inputs, loss, "sgd", recipe, "cuda", 1, None, None)
+    step = {"network": found.network, "batch": found.step.batch}
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(step))
+    return step
+
+
+def told_of(there: ampere.Device, step: dict) -> ampere.Estimate:
+    """Mixed precision is in the calls, so all steps are asked about under one recipe."""
+    recipe = ampere.Recipe(optimizer="captured", precision="default", threads=1)
+    model = ampere.Model.from_json(json.dumps(step["network"]))
+    return ampere.estimate(there, model, step["batch"], recipe, mode="replay", exact=False)
 
 
 def group_of(name: str, batch: int) -> str:
     if SIZES.search(name) and SIZES.sub("", name) in NETWORKS:
-        return "another input size"
-    return "as people train it" if batch == NETWORKS[name].batch else "another batch"
+        return "at another input size"
+    return "as people train them" if batch == NETWORKS[name].batch else "at another batch"
 
 
 def own_device(store: str) -> str:
@@ -189,30 +206,67 @@ def until(store: str, there: str, seconds: float) -> int:
     return len(rows) - len(gone)
 
 
+RECIPES_IN_WORDS = {"default": "PyTorch's default", "bf16": "bf16 autocast"}
+GROUPS = ("as people train them", "at another input size", "at another batch")
+
+
+def table(rows: dict[tuple[str, str], list[tuple[float, float, bool, bool]]]) -> str:
+    """As Markdown, by precision and group."""
+    lines = [
+        "| | runs | energy off by, mean (median; worst) | time, mean (worst) | 95% interval held, energy and time |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for recipe, words in RECIPES_IN_WORDS.items():
+        for group in GROUPS:
+            if (group, recipe) not in rows:
+                continue
+            some = rows[group, recipe]
+            energy, seconds = [100 * abs(row[0]) for row in some], [100 * abs(row[1]) for row in some]
+            lines.append(
+                f"| {words}, {group} | {len(some)} | {statistics.fmean(energy):.1f}% ({statistics.median(energy):.1f}%; "
+                f"{max(energy):.1f}%) | {statistics.fmean(seconds):.1f}% ({max(seconds):.1f}%) | "
+                f"{sum(row[2] for row in some)} and {sum(row[3] for row in some)} |"
+            )
+    return "\n".join(lines)
+
+
+def put_between_marks(path: str, what: str, text: str) -> None:
+    """Between <!-- begin: WHAT --> and <!-- end: WHAT -->, in a file that has them."""
+    page = pathlib.Path(path)
+    begin, end = f"<!-- begin: {what} -->\n", f"<!-- end: {what} -->"
+    before, found, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, closed, after = rest.partition(end)
+    if found and closed:
+        page.write_text(before + begin + text + "\n" + end + after, encoding="utf-8")
+
+
 def by_store(options: argparse.Namespace) -> None:
     rows: dict[tuple[str, str], list[tuple[float, float, bool, bool]]] = {}
+    told = []
     with tempfile.TemporaryDirectory() as folder:
         store = options.store
         if options.until is not None:
             store = str(pathlib.Path(folder) / "store.db")
             print(f"{until(options.store, store, options.until)} points of the device itself")
         there = ampere.Device.stored(store, own_device(store))
-        for path in options.truth:
-            for line in open(path, encoding="utf-8"):
-                truth = json.loads(line)
-                if truth.get("kind") != "run" or truth["mode"] != "replay" or truth.get("error"):
-                    continue
-                name, recipe, batch = truth["network"], truth["recipe"], truth["batch"]
-                module, inputs, loss = asked_of(f"{name}@{batch}", recipe)
-                found = ampere.estimate(
-                    module, inputs, loss=loss, precision=recipe, device=there, exact=False, mode="replay"
-                )
-                row, words = judged(found, truth)
-                for group in (group_of(name, batch), "all"):
-                    rows.setdefault((group, recipe), []).append(row)
-                print(f"  {name + '@' + str(batch):26} {recipe:8} {words} unmeasured {found.estimate.unmeasured:4.0%}", flush=True)
+        for truth in sorted(measured_everywhere(options.truth), key=lambda row: (row["network"], row["batch"], row["recipe"])):
+            name, recipe, batch = truth["network"], truth["recipe"], truth["batch"]
+            step = step_of(truth, options.captures)
+            start = time.process_time()
+            found = told_of(there, step)
+            seconds = time.process_time() - start
+            row, words = judged(found, truth)
+            for group in (group_of(name, batch), "all"):
+                rows.setdefault((group, recipe), []).append(row)
+            told.append(f"  {name + '@' + str(batch):26} {recipe:8} {words}")
+            print(f"{told[-1]} unmeasured {found.unmeasured:4.0%}, answer in {seconds:.2f} s", flush=True)
     for (group, recipe), some in sorted(rows.items()):
         print(summary(f"{group}, {recipe}", some))
+    print(table(rows))
+    command = "bench/unmeasured.py judged" + ("" if options.until is None else f" --until {options.until:g}")
+    for path in options.markdown:
+        put_between_marks(path, command, table(rows))
+        put_between_marks(path, command + ", rows", "\n".join(["```", *told, "```"]))
 
 
 def main() -> int:
@@ -227,6 +281,8 @@ def main() -> int:
     verb = verbs.add_parser("judged")
     verb.add_argument("--store", required=True)
     verb.add_argument("--until", type=float, help="seconds")
+    verb.add_argument("--captures", help="folder that captured steps are kept in")
+    verb.add_argument("--markdown", action="append", default=[], help="file whose marked places get the table and the rows")
     verb.add_argument("truth", nargs="+")
     verb = verbs.add_parser("sheet")
     verb.add_argument("--sheet", required=True)
@@ -243,6 +299,12 @@ def main() -> int:
     return 0
 
 
+def measured_everywhere(paths: list[str]) -> list[dict]:
+    """Every run, at whatever batch."""
+    rows = [json.loads(line) for path in paths for line in open(path, encoding="utf-8")]
+    return [row for row in rows if row.get("kind") == "run" and row["mode"] == "replay" and not row.get("error")]
+
+
 def measured(paths: list[str], mode: str = "replay") -> dict[tuple[str, str], dict]:
     """Steps of plain loops as bench/truth has measured them, by network and recipe; the last of each counts."""
     truths = {}
@@ -254,18 +316,18 @@ def measured(paths: list[str], mode: str = "replay") -> dict[tuple[str, str], di
     return truths
 
 
-def judged(found: ampere.Prediction, truth: dict) -> tuple[tuple[float, float, bool, bool], str]:
+def judged(found: ampere.Estimate, truth: dict) -> tuple[tuple[float, float, bool, bool], str]:
     """How far off it is and whether it held, for the summary and in words."""
-    low, high = found.interval()
-    time_low, time_high = found.time_interval()
+    low, high = found.energy_j.low, found.energy_j.high
+    time_low, time_high = found.time_s.low, found.time_s.high
     row = (
-        found.energy_j / truth["energy_j"] - 1,
-        found.time_s / truth["time_s"] - 1,
+        found.energy_j.value / truth["energy_j"] - 1,
+        found.time_s.value / truth["time_s"] - 1,
         low <= truth["energy_j"] <= high,
         time_low <= truth["time_s"] <= time_high,
     )
     words = (
-        f"{truth['energy_j']:9.3f} J {100 * row[0]:+6.1f}% (+-{50 * (high - low) / found.energy_j:3.0f}%)"
+        f"{truth['energy_j']:9.3f} J {100 * row[0]:+6.1f}% (+-{50 * (high - low) / found.energy_j.value:3.0f}%)"
         f"{' ' if row[2] else '!'} {1e3 * truth['time_s']:9.3f} ms {100 * row[1]:+6.1f}%{' ' if row[3] else '!'}"
     )
     return row, words
@@ -283,7 +345,7 @@ def by_sheet(options: argparse.Namespace) -> None:
             found = ampere.estimate(
                 module, inputs, loss=loss, precision=recipe, device=f"sheet:{options.sheet}", mode=options.mode
             )
-            row, words = judged(found, truths[name, recipe])
+            row, words = judged(found.estimate, truths[name, recipe])
             errors.setdefault(recipe, []).append(row)
             low, high = found.interval()
             factors.append((high / low) ** 0.5)
@@ -313,7 +375,7 @@ def recorded(options: argparse.Namespace) -> None:
                     module, inputs, loss=loss, precision=recipe, device=there, exact=False, mode="replay"
                 )
                 seconds = time.monotonic() - start
-                row, words = judged(found, truths[name, recipe])
+                row, words = judged(found.estimate, truths[name, recipe])
                 errors.setdefault(recipe, []).append(row)
                 print(
                     f"  {name:20} {recipe:8} {words} "

@@ -59,8 +59,8 @@ def _vision(name: str, batch: int, size: int = 224, **options) -> Network:
     return Network(build, _floats("x", 3, size, size), _integers(1000), cross_entropy, batch, f"3x{size}x{size}")
 
 
-def _segmentation(build: Callable[[], nn.Module], classes: int, batch: int, size: int) -> Network:
-    return Network(build, _floats("x", 3, size, size), _integers(classes, size, size), cross_entropy, batch,
+def _segmentation(build: Callable[[], nn.Module], classes: int, batch: int, size: int, image: str = "x") -> Network:
+    return Network(build, _floats(image, 3, size, size), _integers(classes, size, size), cross_entropy, batch,
                    f"3x{size}x{size}")
 
 
@@ -387,8 +387,8 @@ NETWORKS: dict[str, Network] = {
     "vit_l_16_192": _vision("vit_l_16", 8, 192, image_size=192),
     "densenet201": _vision("densenet201", 16),
     "densenet201_192": _vision("densenet201", 16, 192),
-    "lraspp_mobilenet": _segmentation(_lraspp, 21, 16, 320),
-    "lraspp_mobilenet_256": _segmentation(_lraspp, 21, 16, 256),
+    "lraspp_mobilenet": _segmentation(_lraspp, 21, 16, 320, image="input"),
+    "lraspp_mobilenet_256": _segmentation(_lraspp, 21, 16, 256, image="input"),
     "deeplabv3_resnet50": _segmentation(_deeplabv3_resnet50, 21, 8, 256),
     "deeplabv3_resnet50_224": _segmentation(_deeplabv3_resnet50, 21, 8, 224),
     "bert_small_mlm": _bert_small_mlm(128),

@@ -8,6 +8,7 @@
 #include "gp/cholesky.h"
 #include "gp/exp_minus.h"
 #include "gp/gls.h"
+#include "gp/large_cholesky.h"
 #include "gp/test_points.h"
 #include "gp/whiten.h"
 
@@ -73,6 +74,36 @@ TEST(Cholesky, RefusesSingularMatrices) {
   EXPECT_FALSE(cholesky_in_place(&ones));
   Eigen::MatrixXd negative = -Eigen::MatrixXd::Identity(2, 2);
   EXPECT_FALSE(cholesky_in_place(&negative));
+}
+
+TEST(LargeCholesky, IsThatOfThePlainOne) {
+  for (const Eigen::Index n : {1, 7, 129, 300}) {
+    const Eigen::MatrixXd a = positive_definite(n, 14);
+    Eigen::MatrixXd plain = a, large = a;
+    ASSERT_TRUE(cholesky_in_place(&plain));
+    ASSERT_TRUE(continue_cholesky(&large, 0));
+    const Eigen::MatrixXd lower = plain.triangularView<Eigen::Lower>();
+    const Eigen::MatrixXd mine = large.triangularView<Eigen::Lower>();
+    EXPECT_LT(relative_error(mine, lower), 1e-13) << n;
+  }
+}
+
+TEST(LargeCholesky, GoesOnWhereTheFirstRowsAreDone) {
+  for (const Eigen::Index done : {1, 100, 128, 250, 299}) {
+    const Eigen::MatrixXd a = positive_definite(300, 15);
+    Eigen::MatrixXd plain = a, again = a;
+    ASSERT_TRUE(cholesky_in_place(&plain));
+    again.topRows(done) = plain.topRows(done);
+    ASSERT_TRUE(continue_cholesky(&again, done));
+    const Eigen::MatrixXd lower = plain.triangularView<Eigen::Lower>();
+    const Eigen::MatrixXd mine = again.triangularView<Eigen::Lower>();
+    EXPECT_LT(relative_error(mine, lower), 1e-13) << done;
+  }
+}
+
+TEST(LargeCholesky, RefusesSingularMatrices) {
+  Eigen::MatrixXd ones = Eigen::MatrixXd::Ones(300, 300);
+  EXPECT_FALSE(continue_cholesky(&ones, 0));
 }
 
 TEST(Cholesky, JitterGrowsAndEnds) {

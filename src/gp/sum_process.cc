@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
-#include "gp/cholesky.h"
+#include "gp/large_cholesky.h"
 
 namespace ampere {
 namespace {
@@ -14,135 +15,158 @@ namespace {
 // halved until it is better than none.
 constexpr int kRounds = 20;
 constexpr int kHalvings = 8;
-constexpr double kSettled = 0.001;  // of the misfit, for each sum, that a round gains
+constexpr double kSettled = 0.001;     // of the misfit, for each sum, that a round gains
+constexpr double kLeastGained = 0.01;  // or of all that is left of it
 
-// The sum's logarithm; `terms` become shares of it.
-double log_sum(std::vector<SumTerm>& terms, const Eigen::VectorXd& values) {
-  double largest = -INFINITY;
-  for (SumTerm& t : terms) {
-    t.weight = std::log(t.weight) + values(t.point);
-    largest = std::max(largest, t.weight);
-  }
-  double sum = 0;
-  for (SumTerm& t : terms) sum += t.weight = std::exp(t.weight - largest);
-  for (SumTerm& t : terms) t.weight /= sum;
+// The logarithm of a sum.
+double log_sum(const std::vector<SumTerm>& terms, const Eigen::VectorXd& values) {
+  double largest = -INFINITY, sum = 0;
+  for (const SumTerm& t : terms) largest = std::max(largest, std::log(t.weight) + values(t.point));
+  for (const SumTerm& t : terms) sum += std::exp(std::log(t.weight) + values(t.point) - largest);
   return largest + std::log(sum);
 }
 
-Eigen::MatrixXd lower_solve(const Eigen::MatrixXd& factor, const Eigen::MatrixXd& right) {
-  return factor.triangularView<Eigen::Lower>().solve(right);
+// Makes terms shares of their sum, whose logarithm it returns.
+double to_shares(std::vector<SumTerm>& terms, const Eigen::VectorXd& values) {
+  const double log_value = log_sum(terms, values);
+  for (SumTerm& t : terms) t.weight = std::exp(std::log(t.weight) + values(t.point) - log_value);
+  return log_value;
 }
 
-// rows * W^T
-Eigen::MatrixXd times_shares(const Eigen::MatrixXd& rows, const std::vector<SeenSum>& seen) {
-  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(rows.rows(), static_cast<Eigen::Index>(seen.size()));
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    for (const SumTerm& t : seen[i].terms)
-      out.col(static_cast<Eigen::Index>(i)) += t.weight * rows.col(t.point);
+// What a single term has does not depend on what is believed of it: those come first, and stay as they are.
+bool is_straight(const SeenSum& sum) { return sum.terms.size() == 1; }
+
+double share_of(const std::vector<SumTerm>& terms, const double* values) {
+  double sum = 0;
+  for (const SumTerm& t : terms) sum += t.weight * values[t.point];
+  return sum;
+}
+
+// In the lower half, the covariances of measured sums, in rows from `first` on.
+void fill_covariances(const Eigen::MatrixXd& of_points, const std::vector<SeenSum>& seen, Eigen::Index first,
+                      Eigen::MatrixXd& out) {
+  const auto n = static_cast<Eigen::Index>(seen.size());
+  Eigen::VectorXd with_points(of_points.rows());
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const SeenSum& one = seen[static_cast<std::size_t>(i)];
+    const double* column = of_points.col(one.terms.front().point).data();
+    if (!is_straight(one)) {
+      with_points.setZero();
+      for (const SumTerm& t : one.terms) with_points += t.weight * of_points.col(t.point);
+      column = with_points.data();
+    }
+    for (Eigen::Index j = std::max(i, first); j < n; ++j)
+      out(j, i) = share_of(seen[static_cast<std::size_t>(j)].terms, column);
   }
-  return out;
 }
 
 }  // namespace
 
 SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, std::vector<SeenSum> seen,
                        double own)
-    : seen_(seen), own_(own), values_(mean) {
+    : own_(own), values_(mean), rows_(seen.size()) {
   const auto n = static_cast<Eigen::Index>(seen.size());
   if (n == 0) return;
+  std::vector<std::size_t> order(seen.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto bent =
+      std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return is_straight(seen[i]); });
+  const Eigen::Index straight = bent - order.begin();
+  std::vector<SeenSum> given;
+  for (const std::size_t i : order) {
+    rows_[i] = static_cast<int>(given.size());
+    given.push_back(std::move(seen[i]));
+  }
+
+  Eigen::VectorXd variance(n);
+  for (Eigen::Index i = 0; i < n; ++i)
+    variance(i) = own_ * own_ + std::pow(given[static_cast<std::size_t>(i)].error, 2);
   // Values are mean + covariance * behind.
-  Eigen::VectorXd behind = Eigen::VectorXd::Zero(mean.size());
-  const auto variance_of = [&](const SeenSum& one) { return own_ * own_ + one.error * one.error; };
+  behind_ = Eigen::VectorXd::Zero(mean.size());
   const auto misfit = [&](const Eigen::VectorXd& values, const Eigen::VectorXd& by) {
     double sum = by.dot(values - mean);
-    for (const SeenSum& one : seen) {
-      std::vector<SumTerm> terms = one.terms;
-      const double off = one.log_value - log_sum(terms, values);
-      sum += off * off / variance_of(one);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const SeenSum& one = given[static_cast<std::size_t>(i)];
+      sum += std::pow(one.log_value - log_sum(one.terms, values), 2) / variance(i);
     }
     return sum;
   };
-  double gained = INFINITY;
+  factor_.resize(n, n);
+  double gained = INFINITY, before = misfit(values_, behind_);
   for (int round = 0;; ++round) {
+    seen_ = given;
     Eigen::VectorXd rest(n);
     for (Eigen::Index i = 0; i < n; ++i) {
       SeenSum& one = seen_[static_cast<std::size_t>(i)];
-      one.terms = seen[static_cast<std::size_t>(i)].terms;
-      rest(i) = one.log_value - log_sum(one.terms, values_);
+      rest(i) = one.log_value - to_shares(one.terms, values_);
       for (const SumTerm& t : one.terms) rest(i) += t.weight * (values_(t.point) - mean(t.point));
     }
-    const Eigen::MatrixXd points_with_sums = times_shares(covariance, seen_);  // points x sums
-    const Eigen::MatrixXd sums_with_points = points_with_sums.transpose();  // columns lie together in memory
-    factor_ = Eigen::MatrixXd::Zero(n, n);
-    for (Eigen::Index i = 0; i < n; ++i) {
-      const SeenSum& one = seen_[static_cast<std::size_t>(i)];
-      for (const SumTerm& t : one.terms) factor_.col(i) += t.weight * sums_with_points.col(t.point);
-      factor_(i, i) += variance_of(one);
-    }
-    if (!cholesky_in_place(&factor_))
+    const Eigen::Index done = round > 0 ? straight : 0;
+    fill_covariances(covariance, seen_, done, factor_);
+    factor_.diagonal().tail(n - done) += variance.tail(n - done);
+    if (!continue_cholesky(&factor_, done))
       throw Error(ErrorKind::kFailed, "the covariance of what was measured is not positive definite");
-    solved_ = lower_solve(factor_, rest);
+    solved_ = factor_.triangularView<Eigen::Lower>().solve(rest);
     factor_.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
-    if (gained < kSettled * static_cast<double>(n) || round == kRounds) break;
-
-    Eigen::VectorXd towards = -behind;
+    Eigen::VectorXd straightened = Eigen::VectorXd::Zero(mean.size());
     for (Eigen::Index i = 0; i < n; ++i) {
       for (const SumTerm& t : seen_[static_cast<std::size_t>(i)].terms)
-        towards(t.point) += t.weight * solved_(i);
+        straightened(t.point) += t.weight * solved_(i);
     }
-    const Eigen::VectorXd step = mean + points_with_sums * solved_ - values_;
-    const double before = misfit(values_, behind);
-    double length = 1, after = misfit(values_ + step, behind + towards);
+    const bool settled = gained < std::max(kSettled * static_cast<double>(n), kLeastGained * before);
+    if (settled || round == kRounds || straight == n) {
+      if (straight == n) values_ = mean + covariance * straightened;
+      behind_ = straightened;
+      break;
+    }
+    const Eigen::VectorXd towards = straightened - behind_;
+    const Eigen::VectorXd step = mean + covariance * straightened - values_;
+    double length = 1, after = misfit(values_ + step, behind_ + towards);
     for (int i = 0; i < kHalvings && !(after < before); ++i) {
       length /= 2;
-      after = misfit(values_ + length * step, behind + length * towards);
+      after = misfit(values_ + length * step, behind_ + length * towards);
     }
     values_ += length * step;
-    behind += length * towards;
+    behind_ += length * towards;
     gained = before - after;
+    before = after;
   }
-}
-
-Eigen::MatrixXd SumProcess::with_seen(const Eigen::MatrixXd& cross) const {
-  return times_shares(cross, seen_);
-}
-
-Eigen::VectorXd SumProcess::means_at(const Eigen::MatrixXd& cross, const Eigen::VectorXd& mean) const {
-  if (seen_.empty()) return mean;
-  return mean + with_seen(cross) * solved_;
 }
 
 SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::MatrixXd& cross,
                              const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const {
   const auto count = static_cast<Eigen::Index>(sums.size()), points = mean.size();
   const auto n = static_cast<Eigen::Index>(seen_.size());
-  const Eigen::MatrixXd points_with_seen = with_seen(cross);
-  const Eigen::VectorXd values = n > 0 ? Eigen::VectorXd(mean + points_with_seen * solved_) : mean;
   SumPrediction out;
+  out.values = n > 0 ? Eigen::VectorXd(mean + cross * behind_) : mean;
   out.log_mean.resize(count);
-  Eigen::MatrixXd shares = Eigen::MatrixXd::Zero(count, points);
+  Eigen::MatrixXd shares = Eigen::MatrixXd::Zero(points, count);
   for (Eigen::Index i = 0; i < count; ++i) {
     std::vector<SumTerm> terms = sums[static_cast<std::size_t>(i)].terms;
-    out.log_mean(i) = log_sum(terms, values);
+    out.log_mean(i) = to_shares(terms, out.values);
     Eigen::VectorXd of_terms(static_cast<Eigen::Index>(terms.size()));
     for (std::size_t k = 0; k < terms.size(); ++k) {
-      shares(i, terms[k].point) += terms[k].weight;
+      shares(terms[k].point, i) += terms[k].weight;
       of_terms(static_cast<Eigen::Index>(k)) = terms[k].weight;
     }
     out.shares.push_back(std::move(of_terms));
   }
-  out.log_covariance = shares * covariance * shares.transpose();
+  out.log_covariance = shares.transpose() * covariance * shares;
   out.log_covariance.diagonal().array() += own_ * own_;
   if (n == 0) return out;
-  Eigen::MatrixXd sums_with_seen = shares * points_with_seen;
+  const Eigen::MatrixXd with_points = cross.transpose() * shares;  // of the process x sums
+  Eigen::MatrixXd with_seen(n, count);
   for (Eigen::Index i = 0; i < count; ++i) {
+    for (Eigen::Index j = 0; j < n; ++j)
+      with_seen(j, i) = share_of(seen_[static_cast<std::size_t>(j)].terms, with_points.col(i).data());
     const int same = sums[static_cast<std::size_t>(i)].seen;
     if (same < 0) continue;
-    sums_with_seen(i, same) += own_ * own_;
-    out.log_mean(i) += own_ * own_ * solved_(same);
+    const int row = rows_[static_cast<std::size_t>(same)];
+    with_seen(row, i) += own_ * own_;
+    out.log_mean(i) += own_ * own_ * solved_(row);
   }
-  const Eigen::MatrixXd half = lower_solve(factor_, sums_with_seen.transpose());
-  out.log_covariance -= half.transpose() * half;
+  factor_.triangularView<Eigen::Lower>().solveInPlace(with_seen);
+  out.log_covariance -= with_seen.transpose() * with_seen;
   return out;
 }
 

@@ -31,6 +31,7 @@ struct SumPrediction {
   Eigen::VectorXd log_mean;
   Eigen::MatrixXd log_covariance;
   std::vector<Eigen::VectorXd> shares;  // of each sum's terms
+  Eigen::VectorXd values;               // that are expected of the points themselves
 };
 
 class SumProcess {
@@ -44,21 +45,18 @@ class SumProcess {
   // `mean` their own prior.
   SumPrediction at(const std::vector<AskedSum>& sums, const Eigen::MatrixXd& cross,
                    const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const;
-  // The expected values alone, of the points themselves.
-  Eigen::VectorXd means_at(const Eigen::MatrixXd& cross, const Eigen::VectorXd& mean) const;
   // Of the process's own points.
   const Eigen::VectorXd& values() const { return values_; }
   std::size_t size() const { return seen_.size(); }
 
  private:
-  // cross * W^T, where W are the shares of the measured sums.
-  Eigen::MatrixXd with_seen(const Eigen::MatrixXd& cross) const;
-
-  std::vector<SeenSum> seen_;  // weights are shares
+  std::vector<SeenSum> seen_;  // weights are shares; single terms come first
   double own_;
   Eigen::MatrixXd factor_;  // Cholesky, of the measured sums' covariance
   Eigen::VectorXd solved_;
+  Eigen::VectorXd behind_;  // by which points are covariant with what was measured
   Eigen::VectorXd values_;
+  std::vector<int> rows_;  // of sums as they were given
 };
 
 }  // namespace ampere

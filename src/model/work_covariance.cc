@@ -1,19 +1,16 @@
 #include "model/work_covariance.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+
+#include "gp/exp_minus.h"
 
 namespace ampere {
 namespace {
 
 double square(double x) { return x * x; }
-
-// Of a distance that is squared.
-double matern52(double squared) {
-  const double r = std::sqrt(5 * squared);
-  return (1 + r + r * r / 3) * std::exp(-r);
-}
 
 // Standard deviations of the logarithm of a time, and lengths over which calls are alike, in the units of
 // coordinates_of(): most are powers of two. docs/one_model.md says where they come from.
@@ -39,19 +36,43 @@ double squared_distance(const WorkPoint& a, const WorkPoint& b) {
   return distance;
 }
 
-double covariance(const WorkPoint& a, const WorkPoint& b) {
-  double size = 0;
-  for (std::size_t i = 0; i < kSizeCoordinates; ++i) size += square(a.coordinates[i] - b.coordinates[i]);
-  double k = square(kAll) + square(kSize) * matern52(size / square(kSizeLength));
-  if (a.family != b.family) return k;
-  const bool same_unit = a.arithmetic == b.arithmetic, same_name = a.name == b.name;
-  const double distance = squared_distance(a, b);
-  const double shape =
-      square(kShape) * matern52(distance) + square(kRough) * std::exp(-kRoughRate * std::sqrt(distance));
-  k += (same_name ? 1 : kOtherName) *
-       ((same_unit ? 1 : kOtherUnit) * square(kFamily) + (same_unit ? 1 : kOtherUnitShape) * shape);
-  if (same_unit && same_name && distance == 0) k += square(kOwn);
-  return k;
+// One call with many: those of its family, whose distances are over all coordinates, and all of them, whose
+// sizes alone count.
+void covariances_with(const WorkPoint& b, const std::vector<WorkPoint>& a, std::size_t first, double* out) {
+  std::array<double, kChunk> apart, root, decay;
+  for (std::size_t begin = first; begin < a.size(); begin += kChunk) {
+    const std::size_t count = std::min(kChunk, a.size() - begin);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Coordinates& x = a[begin + i].coordinates;
+      apart[i] = 0;
+      for (std::size_t k = 0; k < kSizeCoordinates; ++k) apart[i] += square(x[k] - b.coordinates[k]);
+    }
+    exp_minus_root(count, 5 / square(kSizeLength), apart.data(), root.data(), decay.data());
+    for (std::size_t i = 0; i < count; ++i)
+      out[begin + i] = square(kAll) + square(kSize) * (1 + root[i] + square(root[i]) / 3) * decay[i];
+  }
+  std::array<std::size_t, kChunk> related;
+  std::array<double, kChunk> roughness, rough;
+  for (std::size_t at = first; at < a.size();) {
+    std::size_t count = 0;
+    for (; at < a.size() && count < kChunk; ++at) {
+      if (a[at].family != b.family) continue;
+      apart[count] = squared_distance(a[at], b);
+      related[count++] = at;
+    }
+    exp_minus_root(count, 5, apart.data(), root.data(), decay.data());
+    exp_minus_root(count, square(kRoughRate), apart.data(), roughness.data(), rough.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const WorkPoint& one = a[related[i]];
+      const bool same_unit = one.arithmetic == b.arithmetic, same_name = one.name == b.name;
+      const double shape =
+          square(kShape) * (1 + root[i] + square(root[i]) / 3) * decay[i] + square(kRough) * rough[i];
+      double& k = out[related[i]];
+      k += (same_name ? 1 : kOtherName) *
+           ((same_unit ? 1 : kOtherUnit) * square(kFamily) + (same_unit ? 1 : kOtherUnitShape) * shape);
+      if (same_unit && same_name && apart[i] == 0) k += square(kOwn);
+    }
+  }
 }
 
 // The same of powers.
@@ -65,23 +86,33 @@ constexpr double kPowerRoughLength = 3;  // in powers of two of its sizes
 constexpr double kPowerOwn = 0.03;
 constexpr double kShareAll = 0.15, kShareFamily = 0.6, kShareName = 0.25;
 
-double covariance(const RatePoint& a, const RatePoint& b) {
-  double distance = 0;
-  for (std::size_t i = 0; i < a.rates.size(); ++i) {
-    const double length = i + 1 < a.rates.size() ? kPowerRate : kPowerTime;
-    distance += square((a.rates[i] - b.rates[i]) / length);
+void covariances_with(const RatePoint& b, const std::vector<RatePoint>& a, std::size_t first, double* out) {
+  std::array<double, kChunk> apart, root, decay, roughness, rough;
+  for (std::size_t begin = first; begin < a.size(); begin += kChunk) {
+    const std::size_t count = std::min(kChunk, a.size() - begin);
+    for (std::size_t i = 0; i < count; ++i) {
+      const RatePoint& one = a[begin + i];
+      apart[i] = square((one.rates.back() - b.rates.back()) / kPowerTime);
+      for (std::size_t k = 0; k + 1 < b.rates.size(); ++k)
+        apart[i] += square((one.rates[k] - b.rates[k]) / kPowerRate);
+    }
+    exp_minus_root(count, 5, apart.data(), root.data(), decay.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t k = 0; k < b.sizes.size(); ++k)
+        apart[i] += square((a[begin + i].sizes[k] - b.sizes[k]) / kPowerRoughLength);
+    }
+    exp_minus_root(count, 1, apart.data(), roughness.data(), rough.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const RatePoint& one = a[begin + i];
+      const bool same_family = one.family == b.family, same_name = one.name == b.name;
+      const double alike = kShareAll + (same_family ? kShareFamily : 0) + (same_name ? kShareName : 0);
+      double& k = out[begin + i];
+      k = square(kPowerAll) + (square(kPowerRates) + square(kPowerFamily) * alike) *
+                                  (1 + root[i] + square(root[i]) / 3) * decay[i];
+      if (same_family) k += square(kPowerRough) * rough[i];
+      if (same_name && apart[i] == 0) k += square(kPowerOwn);
+    }
   }
-  const bool same_name = a.name == b.name;
-  const double alike = kShareAll + (a.family == b.family ? kShareFamily : 0) + (same_name ? kShareName : 0);
-  double k = square(kPowerAll) + square(kPowerRates) * matern52(distance) +
-             square(kPowerFamily) * alike * matern52(distance);
-  if (a.family == b.family) {
-    for (std::size_t i = 0; i < a.sizes.size(); ++i)
-      distance += square((a.sizes[i] - b.sizes[i]) / kPowerRoughLength);
-    k += square(kPowerRough) * std::exp(-std::sqrt(distance));
-    if (same_name && distance == 0) k += square(kPowerOwn);
-  }
-  return k;
 }
 
 // What the place of two calls adds. Half of each variance is the place's own and half its relative's, so the
@@ -101,6 +132,21 @@ bool same_call(const RatePoint& a, const RatePoint& b) {
   return a.name == b.name && a.rates == b.rates && a.sizes == b.sizes;
 }
 
+// Copies the lower half to the upper one, in squares that stay in the cache.
+void mirror_lower(Eigen::MatrixXd& k) {
+  constexpr Eigen::Index kSide = 64;
+  const Eigen::Index n = k.rows();
+  for (Eigen::Index j = 0; j < n; j += kSide) {
+    const Eigen::Index columns = std::min(kSide, n - j);
+    auto corner = k.block(j, j, columns, columns);
+    corner.triangularView<Eigen::StrictlyUpper>() = corner.transpose();
+    for (Eigen::Index i = j + kSide; i < n; i += kSide) {
+      const Eigen::Index rows = std::min(kSide, n - i);
+      k.block(j, i, columns, rows) = k.block(i, j, rows, columns).transpose();
+    }
+  }
+}
+
 template <class Point>
 Eigen::MatrixXd covariances(const std::vector<Point>& a, const std::vector<Point>& b,
                             const Kinship& kinship) {
@@ -108,12 +154,13 @@ Eigen::MatrixXd covariances(const std::vector<Point>& a, const std::vector<Point
   Eigen::MatrixXd k(static_cast<Eigen::Index>(a.size()), static_cast<Eigen::Index>(b.size()));
   const bool same = &a == &b;
   for (std::size_t j = 0; j < b.size(); ++j) {
-    for (std::size_t i = same ? j : 0; i < a.size(); ++i)
-      k(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
-          covariance(a[i], b[j]) +
-          (relatives ? covariance_of_place(a[i], b[j], kinship, same_call(a[i], b[j])) : 0);
+    double* column = k.col(static_cast<Eigen::Index>(j)).data();
+    const std::size_t first = same ? j : 0;
+    covariances_with(b[j], a, first, column);
+    for (std::size_t i = first; relatives && i < a.size(); ++i)
+      column[i] += covariance_of_place(a[i], b[j], kinship, same_call(a[i], b[j]));
   }
-  if (same) k.triangularView<Eigen::StrictlyUpper>() = k.transpose();
+  if (same) mirror_lower(k);
   return k;
 }
 

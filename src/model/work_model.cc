@@ -210,7 +210,7 @@ WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
   const Eigen::MatrixXd cross = time_covariance(points.points, time_points_, relation_.time);
   const SumPrediction times = time_->at(
       points.sums, cross, time_covariance(points.points, points.points, relation_.time), points.mean);
-  const Eigen::VectorXd values = time_->means_at(cross, points.mean);
+  const Eigen::VectorXd& values = times.values;
 
   std::vector<RatePoint> rates;
   for (const auto& [where, work] : points.numbered.works()) {
