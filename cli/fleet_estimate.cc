@@ -58,6 +58,7 @@ std::vector<FleetPlace> places_in(const Store& store, const FleetEstimateArgumen
   }
   const Fleet fleet = o.cluster.slurm ? cluster_fleet(o.cluster) : fleet_of(o);
   std::vector<std::string> facts;
+  facts.reserve(fleet.devices.size());
   for (const FleetDevice& d : fleet.devices) facts.push_back(fleet_fact(d.name));
   const auto known = store.devices_by_fact(facts);
   for (std::size_t i = 0; i < facts.size(); ++i) {

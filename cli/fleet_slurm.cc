@@ -25,7 +25,7 @@ namespace {
 std::string comment_of(const ProfileJob& job) { return "ampere-fleet:" + job.digest; }
 
 std::vector<NodeType> ask_node_types(const ClusterOptions& o) {
-  const auto types =
+  std::vector<NodeType> types =
       node_types(slurm_output("sinfo", "exec sinfo --noheader --Node --format " + shell_quoted(kNodeFormat)),
                  o.partitions);
   if (types.empty()) throw Error(ErrorKind::kFailed, "sinfo knows no nodes");
@@ -238,7 +238,7 @@ void submit_profiles(const ProfileJob& job) {
   if (!job.options.again) require_none_on_its_way(job);
   const std::vector<std::string> printed = lines_of(slurm_output("sbatch", script));
   if (printed.empty()) throw Error(ErrorKind::kFailed, "sbatch printed no job");
-  const std::string id = printed.back();
+  const std::string& id = printed.back();
   if (job.options.wait) {
     if (!job.common.quiet && !job.common.json)
       put_message(

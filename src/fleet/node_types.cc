@@ -69,12 +69,14 @@ std::vector<std::string> words_apart(const std::vector<NodeGroup>& groups) {
                         [](const NodeRow& r) { return r.cpus + "cpus"; },
                         [](const NodeRow& r) { return r.memory_mb + "MB"; }};
   for (const Words way : ways) {
-    std::vector<std::string> words;
-    for (const NodeGroup& group : groups) words.push_back(way(group.like));
+    std::vector<std::string> words(groups.size());
+    std::transform(groups.begin(), groups.end(), words.begin(),
+                   [&](const NodeGroup& group) { return way(group.like); });
     const std::set<std::string> distinct(words.begin(), words.end());
     if (distinct.size() == groups.size() && distinct.count("") == 0) return words;
   }
   std::vector<std::string> words;
+  words.reserve(groups.size());
   for (const NodeGroup& group : groups) {
     const NodeRow& r = group.like;
     words.push_back(r.features + "," + r.gres + "," + r.cpus + "cpus," + r.memory_mb + "MB");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/statistics.h"
 #include "model/fitted_models.h"
 #include "model/layer_work.h"
