@@ -202,8 +202,7 @@ void print_places(const FleetEstimateArguments& o, const std::vector<FleetPlace>
     if (p.estimate) {
       row[2] = interval_text(p.estimate->energy_j * iterations, joules_text);
       row[3] = interval_text(p.estimate->time_s * iterations, seconds_text);
-      note = p.estimate->modelled ? "modelled" : "";
-      if (p.estimate->unmeasured > 0) note += note.empty() ? "~ not all measured" : ", ~ not all measured";
+      note = how_known(*p.estimate);
       const Bill bill = p.bill(o.samples > 0 ? iterations : 1e6);
       if (bill.cost) cost = cost_text(*bill.cost, p.tariff.currency);
       if (bill.carbon_g) emission = carbon_text(*bill.carbon_g);

@@ -154,8 +154,7 @@ void print_types(const ProfileJob& job, const std::string& id, const std::vector
 }  // namespace
 
 void add_cluster_options(CLI::App& verb, ClusterOptions& o, bool submits) {
-  verb.add_flag("--slurm", o.slurm,
-                "The types of nodes of a Slurm cluster, instead of the devices of a file");
+  verb.add_flag("--slurm", o.slurm, "Types of nodes of a Slurm cluster, instead of a file of devices");
   verb.add_option("--partitions", o.partitions, "With --slurm: those alone, a,b [all]")
       ->delimiter(',')
       ->allow_extra_args(false);

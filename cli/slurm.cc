@@ -57,6 +57,10 @@ std::string content_of(const std::string& path) {
 void run_install(const SlurmArguments& o) {
   if (!fs::is_directory(o.folder))
     throw bad_input(o.folder + ": no such folder; name that of slurm.conf with --folder, or set SLURM_CONF");
+  if (!fs::exists(fs::path(o.folder) / "slurm.conf"))
+    throw bad_input(o.folder +
+                    ": no slurm.conf is there, so Slurm would not look there for a script; name its folder "
+                    "with --folder, or set SLURM_CONF");
   if (fs::exists(o.script()) && !is_slurm_script(content_of(o.script()))) {
     throw bad_input(
         o.script() +
@@ -77,10 +81,14 @@ void run_install(const SlurmArguments& o) {
       o.script(), o.table());
 }
 
-StoredDevice device_of(const Store& store, const std::string& name) {
+StoredDevice device_of(const Store& store, const std::string& name, const std::string& where) {
   const auto ids = store.devices_with_fact(fleet_fact(name));
   if (!ids.empty()) return choose_device(store, ids.front());
-  return choose_device(store, name);
+  if (store.device_like(name)) return choose_device(store, name);
+  throw bad_input(
+      fmt::format("{}: \"{}\" is no name that a device of {} has in a fleet, nor its id; ampere "
+                  "fleet detect gives names, ampere store list tells ids",
+                  where, name, store.path()));
 }
 
 void run_refresh(const SlurmArguments& o) {
@@ -89,11 +97,13 @@ void run_refresh(const SlurmArguments& o) {
                                   o.tariff.carbon.empty() ? file.carbon : o.tariff.carbon);
   Store store = Store::to_read(o.common.store);
   std::map<std::string, StoredDevice> devices;
-  for (const auto& [partition, name] : file.partitions) devices.emplace(partition, device_of(store, name));
+  for (const auto& [partition, name] : file.partitions)
+    devices.emplace(partition, device_of(store, name, o.file + ": partition " + partition));
   std::vector<SlurmRow> rows;
   Json told = Json::array();
   Table table{{"model", "batch", "partition", "energy of an iteration", "time"}, {}, {false, true}, 0};
   if (!tariff.empty()) table.header.push_back("a million of them");
+  table.header.push_back("");
   for (const SlurmModel& m : file.models) {
     ModelOptions options;
     options.model = m.model;
@@ -108,18 +118,20 @@ void run_refresh(const SlurmArguments& o) {
         table.rows.push_back({m.name, std::to_string(m.batch), partition,
                               interval_text(e.energy_j, joules_text), interval_text(e.time_s, seconds_text)});
         if (!tariff.empty()) table.rows.back().push_back(bill_text(tariff, e.energy_j * 1e6));
+        table.rows.back().push_back(how_known(e));
         row["energy_j"] = e.energy_j.value;
         row["energy_low_j"] = e.energy_j.low;
         row["energy_high_j"] = e.energy_j.high;
         row["time_s"] = e.time_s.value;
         row["time_high_s"] = e.time_s.high;
         row["modelled"] = e.modelled;
+        row["unmeasured"] = e.unmeasured;
         put_bill(row, tariff, e.energy_j);
       } catch (const Error& e) {
         if (e.kind() != ErrorKind::kNotProfiled) throw;
         row["why_not"] = "not profiled";
         table.rows.push_back({m.name, std::to_string(m.batch), partition, "not profiled", ""});
-        if (!tariff.empty()) table.rows.back().push_back("");
+        table.rows.back().resize(table.header.size());
       }
       told.push_back(std::move(row));
     }
@@ -168,7 +180,7 @@ std::map<std::string, double> accounted(const SlurmArguments& o, const std::vect
 // Joules of a job, from a file of each of its ranks: JOB.NODE.RANK.json. A meter of a process counts that
 // rank; ranks of one node that read the same meter of the machine or of a device all read the same joules,
 // which count once. Absent where nothing was metered.
-std::optional<double> metered(const std::string& folder, const std::string& job) {
+std::optional<double> metered(const std::string& folder, const std::string& job, bool& modelled) {
   if (folder.empty()) return std::nullopt;
   std::map<std::string, double> joules;  // by what counted them
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -181,6 +193,7 @@ std::optional<double> metered(const std::string& folder, const std::string& job)
     const std::string node = name.substr(0, name.find('.', job.size() + 1));
     double& counted = joules[shared ? node + " " + r.text("meter") : name];
     counted = std::max(counted, r.number("energy_j"));
+    modelled = modelled || r.boolean("modelled", false);
   }
   if (joules.empty()) return std::nullopt;
   double sum = 0;
@@ -192,10 +205,11 @@ std::optional<double> metered(const std::string& folder, const std::string& job)
 struct MeasuredEnergy {
   std::optional<double> energy_j;
   const char* by = nullptr;
+  bool modelled = false;
 
   std::string text() const {
     if (!energy_j) return "";
-    return joules_text(*energy_j) + (std::string(by) == "slurm" ? " (Slurm)" : "");
+    return joules_text(*energy_j) + (std::string(by) == "slurm" ? " (Slurm)" : modelled ? " (modelled)" : "");
   }
 };
 
@@ -210,6 +224,7 @@ Json job_json(const SlurmJob& job, const MeasuredEnergy& measured) {
               {"predicted_energy_high_j", job.energy_j.high},
               {"energy_j", measured.energy_j ? Json(*measured.energy_j) : Json(nullptr)},
               {"measured_by", measured.by ? Json(measured.by) : Json(nullptr)},
+              {"measured_modelled", measured.energy_j ? Json(measured.modelled) : Json(nullptr)},
               {"predicted_time_s", job.time_s},
               {"time_s", job.took_s ? Json(*job.took_s) : Json(nullptr)}};
   if (job.cost) {
@@ -242,7 +257,8 @@ void run_report(const SlurmArguments& o) {
   if (emits) table.header.push_back("predicted CO2e");
   table.may_overflow = !costs && !emits;
   for (const SlurmJob& job : jobs) {
-    MeasuredEnergy measured{metered(o.measured, job.id), "ampere"};
+    MeasuredEnergy measured{std::nullopt, "ampere"};
+    measured.energy_j = metered(o.measured, job.id, measured.modelled);
     if (const auto told = by_slurm.find(job.id); !measured.energy_j && told != by_slurm.end())
       measured = {told->second, "slurm"};
     if (!measured.energy_j) measured.by = nullptr;
@@ -255,6 +271,8 @@ void run_report(const SlurmArguments& o) {
   }
   if (o.common.json)
     print_json({{"schema_version", kOutputSchemaVersion}, {"jobs", rows}});
+  else if (jobs.empty())
+    print("no job that Slurm still knows was looked at by the script of ampere slurm install\n");
   else
     print(table);
 }
@@ -289,9 +307,8 @@ void add_slurm(CLI::App& app) {
                            "Folder of files JOB.NODE.RANK.json that ampere measure --json wrote");
   report.first->add_option("--from", report.second->from,
                            "What scontrol -o show job printed; it is asked unless given");
-  report.first->add_option(
-      "--accounting", report.second->accounting,
-      fmt::format("What sacct -nP --format {} printed; it is asked unless given", kAccountingFormat));
+  report.first->add_option("--accounting", report.second->accounting,
+                           "What sacct printed (docs/fleet.md); it is asked unless given");
 }
 
 }  // namespace ampere

@@ -72,7 +72,10 @@ std::string as_records(const Table& table, std::size_t width) {
 }  // namespace
 
 std::string joules_text(double j) { return scaled(j, "J"); }
-std::string seconds_text(double s) { return scaled(s, "s"); }
+std::string seconds_text(double s) {
+  constexpr double kReadableAsMinutes = 600;  // nobody counts in kiloseconds
+  return s >= kReadableAsMinutes && s < 1e9 ? duration_text(s) : scaled(s, "s");
+}
 std::string watts_text(double w) { return scaled(w, "W"); }
 std::string count_text(double count) {
   std::string text = scaled(count, "");
@@ -81,6 +84,12 @@ std::string count_text(double count) {
 }
 std::string percent_text(double fraction) {
   return fmt::format("{:.{}f}%", 100 * fraction, std::abs(fraction) < 0.0995 ? 1 : 0);
+}
+
+std::string how_known(const Estimate& estimate) {
+  std::string out = estimate.modelled ? "modelled" : "";
+  if (estimate.unmeasured > 0) out += out.empty() ? "not all measured" : ", not all measured";
+  return out;
 }
 
 std::string interval_text(const Interval& i, std::string (*unit)(double)) {

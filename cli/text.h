@@ -41,6 +41,9 @@ struct Table {
 };
 void print(const Table& table);
 
+// "modelled, not all measured"; empty where all of it was measured.
+std::string how_known(const Estimate& estimate);
+
 // Standard output and standard error, with whatever strangers put into names, notes and errors made harmless:
 // no control character but newlines and tabs reaches the terminal (base/plain_text.h).
 void put(const std::string& text);

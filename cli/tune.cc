@@ -120,8 +120,13 @@ void run(TuneArguments o) {
   if (checker) {
     device = checker->device(store);
   } else {
-    device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
-                                     : choose_device(store, o.common.device);
+    const auto latest = o.common.device.empty() ? latest_device(store) : std::nullopt;
+    if (o.common.device.empty() && !latest) {
+      throw Error(ErrorKind::kNotProfiled,
+                  fmt::format("{}: no device was profiled yet\nrun: {}", store.path(),
+                              profile_command(o.model, o.common, "split")));
+    }
+    device = latest ? *latest : choose_device(store, o.common.device);
   }
   Bases bases(o, store, device);
   const bool accelerator = device.fingerprint.value("type", "") == "cuda";

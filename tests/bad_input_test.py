@@ -126,6 +126,8 @@ USAGE = [
     (["store", "list", "--store", ""], 2, r"--store: must name a file"),
     (["store", "list", "--store", ":memory:"], 2, r'--store must name a file, found ":memory:"; .*\./:memory:'),
     (["store", "list", "--store", "file:x.db?mode=memory"], 2, r"--store must name a file"),
+    (["store", "list", "--store", "postgresq://ann@db.lab/ampere"], 2, r'"postgresq:/\.\.\." is no address of a store'),
+    (["store", "list", "--store", "postgresql:/ann@db.lab/ampere"], 2, r"those begin with postgresql://"),
     (["profile", "lenet5", "-q", "--store", ":memory:"], 2, r"--store must name a file"),
     (["profile", "lenet5", "-q", "--store", ""], 2, r"--store: must name a file"),
     (["store", "remove"], 2, r"--point is required"),

@@ -164,6 +164,17 @@ class Placed(support.AmpereTest):
         job = self.cluster.job(self.cluster.submit("-p", "small", "--comment", "ampere:lenet5,batch=10,samples=1e12"))
         self.assertEqual(job["TimeLimit"], "02:00:00")
 
+    def test_comments_as_people_write_them(self):
+        self.installed()
+        for comment in ("ampere:lenet5,samples=1000", "ampere: lenet5, batch=10, samples=1000, deadline=2h"):
+            self.assertEqual(self.cluster.job(self.cluster.submit("--comment", comment))["Partition"], "small")
+        for comment, why in (("ampere:lenet5,bach=10,samples=5", "there is no bach="), ("ampere:lenet5,batch=10", "samples= is missing"),
+                             ("ampere:lenet5,samples=5,deadline=soon", "deadline=soon cannot be read"),
+                             ("ampere:lenet5,batch=64,samples=5", "lenet5 is not known at batch 64"),
+                             ("ampere:nonesuch,samples=5", "nothing is known of a network nonesuch")):
+            done = self.cluster.run("sbatch", "-o", "/dev/null", "--comment", comment, "--wrap", "true")
+            self.assertIn(f"not placed by joules: {why}", done.stderr)
+
     def test_nothing_that_is_broken_harms_a_job(self):
         self.installed()
         comment = "ampere:lenet5,batch=10,samples=1000"
@@ -213,6 +224,8 @@ class Placed(support.AmpereTest):
         other = self.folder / "other"
         self.assert_refused(self.run_ampere("slurm", "install", "--folder", other), 2, "no such folder")
         other.mkdir()
+        self.assert_refused(self.run_ampere("slurm", "install", "--folder", other), 2, r"no slurm\.conf is there")
+        (other / "slurm.conf").touch()
         (other / "job_submit.lua").write_text("function slurm_job_submit() return 0 end\n")
         self.assert_refused(self.run_ampere("slurm", "install", "--folder", other), 2, "somebody else")
         (other / "job_submit.lua").unlink()
@@ -220,7 +233,7 @@ class Placed(support.AmpereTest):
             self.output_of("slurm", "install", "--folder", other)
         self.assert_refused(self.run_ampere("slurm", "refresh", "--folder", other), 2, r"slurm\.json")
         (self.folder / "slurm.json").write_text('{"partitions": {"a": "nonesuch"}, "models": [{"model": "lenet5"}]}')
-        self.assert_refused(self.run_ampere("slurm", "refresh", "--folder", other), 2, "nonesuch")
+        self.assert_refused(self.run_ampere("slurm", "refresh", "--folder", other), 2, 'slurm.json: partition a: "nonesuch" is no name')
         self.assert_refused(self.run_ampere("slurm", "report", "--from", other / "no"), 2, "no such file")
         self.assert_refused(self.run_ampere("slurm", "report", env={"PATH": "/nonesuch"}), 1, "scontrol")
 

@@ -74,6 +74,11 @@ class Tune(Tuning):
                               "-q", env={"AMPERE_WORKER": scripted()})
         self.assertIn("* trained for a moment", " ".join(text.split()))
 
+    def test_nothing_was_profiled(self):
+        self.store = self.folder / "empty.db"
+        done = self.run_ampere("tune", "lenet5", "--batch", "10", *JOB)
+        self.assert_refused(done, 6, "no device was profiled yet", "run: ampere profile lenet5 --batch 10")
+
     def test_mistakes_are_told(self):
         for options, code, message in (
                 (["--settings", "limit=300"], 2, "never measured; leave limit and clock out"),

@@ -288,6 +288,13 @@ void require_store_path(const std::string& path) {
         "one with --store or AMPERE_STORE");
   }
   if (is_server(path)) return;
+  const std::size_t scheme = path.find(":/");
+  if (scheme != std::string::npos && path.find_first_of("/.") > scheme)
+    throw bad_input(
+        "--store: \"" + path.substr(0, scheme) +
+        ":/...\" is no address of a store; those begin with postgresql://. For a file of that name "
+        "write ./" +
+        path);
   if (path.front() == ':' || path.rfind("file:", 0) == 0)
     throw bad_input("--store must name a file, found \"" + path + "\"; for a file of that name write ./" +
                     path);
