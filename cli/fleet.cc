@@ -109,11 +109,10 @@ void end_with(const FleetArguments& o, const Fleet& fleet, const std::vector<Fle
     if (!o.common.json) print("{}: failed: {}\n", fleet.devices[i].name, outcomes[i].error);
   }
   if (failed == 0) return;
-  throw Error(
-      ErrorKind::kFailed,
-      fmt::format("{} of {} devices failed; what the others measured is kept, and running it again goes "
-                  "on where it was",
-                  failed, outcomes.size()));
+  throw Error(ErrorKind::kFailed,
+              fmt::format("{} of {} devices failed; every point that was measured is kept, and the same "
+                          "command goes on from there",
+                          failed, outcomes.size()));
 }
 
 void add_fleet(CLI::App& app) {

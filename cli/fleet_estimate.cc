@@ -188,7 +188,7 @@ void print_places(const FleetEstimateArguments& o, const std::vector<FleetPlace>
   };
   const bool costs = any([](const Tariff& t) { return t.price_per_kwh.has_value(); });
   const bool emits = any([](const Tariff& t) { return t.carbon_g_per_kwh.has_value(); });
-  const std::string of = o.samples > 0 ? "" : " of a million";
+  const std::string of = o.samples > 0 ? "" : " of a million iterations";
   Table table{{"name", "device", "energy (95% interval)", "time (95% interval)"}, {}, {}, 1};
   if (costs) table.header.push_back("cost" + of + " (95% interval)");
   if (emits) table.header.push_back("CO2e" + of + " (95% interval)");
@@ -243,6 +243,11 @@ void run_fleet_estimate(const FleetEstimateArguments& o) {
                     o.cluster.slurm ? " --slurm" : ""));
   }
   if (!o.common.json) {
+    const std::string job =
+        o.samples > 0 ? fmt::format("{} samples, {} epoch{}", o.samples, o.epochs, o.epochs == 1 ? "" : "s")
+                      : "one iteration";
+    say(fmt::format("{} at batch {}, {}: {}", model.network.name(), o.model.batch, o.model.recipe.word(),
+                    job));
     print_places(o, places, iterations);
     return;
   }
