@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "base/error.h"
@@ -111,14 +112,19 @@ void estimate_places(const FleetEstimateArguments& o, const Network& network,
   std::exception_ptr failed;
   std::mutex mutex;
   for (std::size_t t = 0; t < count; ++t) {
-    threads.emplace_back([&] {
-      try {
-        work();
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        failed = std::current_exception();
-      }
-    });
+    try {
+      threads.emplace_back([&] {
+        try {
+          work();
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          failed = std::current_exception();
+        }
+      });
+    } catch (const std::system_error&) {  // fewer will do
+      if (threads.empty()) throw Error(ErrorKind::kFailed, "no thread can be started here (ulimit -u)");
+      break;
+    }
   }
   for (std::thread& thread : threads) thread.join();
   if (failed) std::rethrow_exception(failed);

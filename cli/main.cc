@@ -1,4 +1,6 @@
 // ampere: how many joules will training this network take on this device, before anyone trains it?
+#include <fcntl.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -95,6 +97,10 @@ int failed(const std::string& message, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Whatever is opened next would else take the place of a closed one, and get what is printed or said there.
+  for (int file = 0; file < 3; ++file) {
+    if (fcntl(file, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) return 1;
+  }
   // What stands behind "--" is a program of the user's, not options of ours.
   const auto dashes =
       std::find_if(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--") == 0; });

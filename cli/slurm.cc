@@ -187,7 +187,14 @@ std::optional<double> metered(const std::string& folder, const std::string& job,
     const fs::path& path = entry.path();
     const std::string name = path.filename().string();
     if (name.rfind(job + ".", 0) != 0 || path.extension() != ".json") continue;
-    const Json json = read_json_file(path.string());
+    Json json;
+    try {
+      json = read_json_file(path.string());
+    } catch (const Error& e) {  // of a rank that has not ended, say
+      warn(std::string(e.what()) + "; it is left out");
+      continue;
+    }
+    if (json.is_object() && json.contains("energy_j") && json["energy_j"].is_null()) continue;
     const JsonReader r(json, path.string());
     const bool shared = r.text("scope") != "process";
     const std::string node = name.substr(0, name.find('.', job.size() + 1));

@@ -174,6 +174,9 @@ void run_deliver(const CommonOptions& o) {
     print("{}: {} points that waited in {} are delivered, {} were there already\n", store.path(), d.points,
           d.file, d.points_known);
   }
+  if (!d.problem.empty())
+    throw Error(ErrorKind::kFailed,
+                fmt::format("{} points and facts wait on in {}: {}", d.left, d.file, d.problem));
 }
 
 struct GrantOptions {

@@ -36,7 +36,7 @@ void print_outcomes(const TuneOptions& o, const Tuned& t) {
     table.rows.push_back({mark + (x.measured ? "*" : ""), std::to_string(x.setting.batch),
                           x.setting.recipe.word() + (x.setting.channels_last ? ", channels last" : ""),
                           PowerSetting{x.setting.power_limit_w, x.setting.clock_mhz}.text(),
-                          interval_text(x.energy_j, joules_text), interval_text(x.time_s, duration_text)});
+                          interval_text(x.energy_j, joules_text), interval_text(x.time_s, seconds_text)});
     if (x.cost) table.rows.back().push_back(money_text(x.cost->value, o.tariff.currency));
     if (o.tariff.carbon_g_per_kwh)
       table.rows.back().push_back(carbon_text(bill_of(o.tariff, x.energy_j).carbon_g->value));

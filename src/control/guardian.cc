@@ -55,11 +55,16 @@ void read_lines(int file, const OnLine& on_line) {
 // such file can be made.
 int lock_settings() {
   const char* library = std::getenv("AMPERE_NVML_LIBRARY");
-  const char* folder = std::getenv("XDG_RUNTIME_DIR");
-  const std::string path =
-      std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/ampere-settings-" +
-      hex_digest(sysfs_root().string() + "\n" + (library != nullptr ? library : "")) + ".lock";
+  // All that root does is in one place, whatever its environment says: sudo changes that.
+  const char* folder = geteuid() == 0 ? "/run/lock" : std::getenv("XDG_RUNTIME_DIR");
+  const bool is_there = folder != nullptr && *folder != '\0' && access(folder, W_OK) == 0;
+  const std::string path = std::string(is_there ? folder : "/tmp") + "/ampere-settings-" +
+                           hex_digest(sysfs_root().string() + "\n" + (library != nullptr ? library : "")) +
+                           ".lock";
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0 && (errno == EACCES || errno == EPERM || errno == ELOOP))
+    throw bad_input(path + ": " + std::strerror(errno) +
+                    "; somebody else has changed settings of this machine, or left that file behind");
   if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0) {
     close(file);
     throw bad_input(

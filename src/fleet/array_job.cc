@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/error.h"
 #include "fleet/scontrol.h"
 #include "protocol/process.h"
 
@@ -21,6 +22,10 @@ std::string array_log(const std::string& job, std::size_t task) {
 }
 
 std::string array_script(const ArrayJob& job) {
+  // The task is a here-document, which a line of its own ends.
+  if (job.command.find('\n') != std::string::npos)
+    throw bad_input(
+        "a name of a network, store or option has a line break in it, which no job's script can have");
   std::string out = "#!/bin/sh\n# One task for each type of node:\n";
   for (std::size_t i = 0; i < job.types.size(); ++i) {
     const NodeType& type = job.types[i];

@@ -83,6 +83,21 @@ bool read_prediction(const std::string& comment, SlurmJob& job) {
   return !job.name.empty() && job.energy_j.value > 0;
 }
 
+// A name is put in with quotes around it, which mean something else within quotes.
+void require_bare_places(const std::string& command) {
+  char quote = 0;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (quote != 0 && command.compare(i, 5, "{job}") == 0)
+      throw bad_input("--slurm: {job} must not stand within quotes; it is quoted where it is put in");
+    if (command[i] == '\\' && quote != '\'')
+      ++i;
+    else if (command[i] == quote)
+      quote = 0;
+    else if (quote == 0 && (command[i] == '\'' || command[i] == '"' || command[i] == '`'))
+      quote = command[i];
+  }
+}
+
 }  // namespace
 
 std::string slurm_script(const std::string& table) {
@@ -157,6 +172,7 @@ std::string slurm_table(const std::vector<SlurmRow>& rows, const Tariff& tariff)
 }
 
 std::string sbatch_script(const Problem& problem, const Plan& plan, const std::string& command) {
+  require_bare_places(command);
   std::vector<PlannedJob> jobs = plan.jobs;
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const PlannedJob& a, const PlannedJob& b) { return a.start_s < b.start_s; });

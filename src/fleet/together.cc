@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/error.h"
 
 namespace ampere {
 namespace {
@@ -55,9 +58,14 @@ void for_each_device(const Fleet& fleet, const std::function<void(std::size_t)>&
   const auto count = std::min<std::size_t>(static_cast<std::size_t>(fleet.at_once), fleet.devices.size());
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < count; ++t) {
-    threads.emplace_back([&] {
-      for (std::size_t i = 0; queue.take(i); queue.give_back(i)) work(i);
-    });
+    try {
+      threads.emplace_back([&] {
+        for (std::size_t i = 0; queue.take(i); queue.give_back(i)) work(i);
+      });
+    } catch (const std::system_error&) {  // the machine gives no more of them: fewer will do
+      if (threads.empty()) throw Error(ErrorKind::kFailed, "no thread can be started here (ulimit -u)");
+      break;
+    }
   }
   for (std::thread& thread : threads) thread.join();
 }

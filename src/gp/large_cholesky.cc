@@ -126,6 +126,7 @@ bool continue_cholesky(Eigen::MatrixXd* a, Eigen::Index done) {
     if (first >= done) {
       const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(corner);
       if (llt.info() != Eigen::Success) return false;
+      if (!corner.diagonal().allFinite()) return false;
       const double smallest = corner.diagonal().minCoeff();
       if (!is_safe_pivot(smallest * smallest, largest, n)) return false;
     }

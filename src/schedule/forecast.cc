@@ -16,6 +16,7 @@ constexpr double kHourSeconds = 3600;
 constexpr double kJoulesOfKwh = 3.6e6;
 constexpr std::size_t kMostRates = 10000;  // more than a year by the hour
 constexpr double kMostRate = 1e9;
+constexpr std::size_t kMostBytes = 1 << 20;
 
 std::optional<double> number_of(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -55,8 +56,13 @@ double Forecast::mean_per_kwh(double start_s, double until_s) const {
 }
 
 Forecast read_forecast(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw bad_input(path + ": cannot be read");
+  std::ifstream stream(path);
+  if (!stream) throw bad_input(path + ": cannot be read");
+  std::string text(kMostBytes + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kMostBytes) throw bad_input(path + ": too large for a forecast");
+  std::istringstream file(text);
   Forecast forecast;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

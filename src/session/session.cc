@@ -124,6 +124,9 @@ Session open_session(const SessionOptions& options) {
   s.store = std::move(store);
   s.device_id = s.store->add_device(s.fingerprint);
   note_other_units(s);
+  if (!s.store->undelivered().empty())
+    s.notes.push_back("points that wait for this server cannot be delivered: " + s.store->undelivered() +
+                      "; see: ampere store deliver");
   return s;
 }
 

@@ -17,8 +17,6 @@ bool is_url(const std::string& address) {
   return begins(address, "postgresql://") || begins(address, "postgres://");
 }
 
-bool is_secret(const std::string& word) { return word.find("password") != std::string::npos; }
-
 std::string decoded(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -28,6 +26,10 @@ std::string decoded(const std::string& text) {
   }
   return out;
 }
+
+bool is_secret(const std::string& word) { return decoded(word).find("password") != std::string::npos; }
+
+constexpr const char* kSpaces = " \t\n\r\f\v";
 
 struct Redacted {
   std::string address;
@@ -47,9 +49,23 @@ Redacted redacted_url(const std::string& url) {
     at = odd ? later : host;
     if (odd) question = std::min(url.find('?', at), url.size());
   }
+  // The server's library reads it so: what stands before an @ that no / precedes is a user and a password.
+  const std::size_t first = url.find_first_of("@/", host);
+  if (first != std::string::npos && url[first] == '@' && first > at) {
+    at = first;
+    question = std::min(url.find('?', at), url.size());
+  }
   std::string user = url.substr(host, at - host);
   if (const std::size_t colon = user.find(':'); colon != std::string::npos) {
-    out.secrets.push_back(user.substr(colon + 1));
+    const std::string secret = user.substr(colon + 1);
+    out.secrets.push_back(secret);
+    // Where it has signs in it that should have been written as codes, messages may have a piece of it.
+    constexpr std::size_t kLeastPiece = 3;
+    for (std::size_t begin = 0; begin < secret.size();) {
+      const std::size_t end = std::min(secret.find_first_of("@/?&=", begin), secret.size());
+      if (end - begin >= kLeastPiece) out.secrets.push_back(secret.substr(begin, end - begin));
+      begin = end + 1;
+    }
     user.resize(colon);
   }
   out.address = url.substr(0, host) + user;
@@ -77,13 +93,13 @@ Redacted redacted_words(const std::string& words) {
   while (i < words.size()) {
     const std::size_t begin = i;
     const std::size_t equals = std::min(words.find('=', i), words.size());
-    i = std::min(words.find_first_not_of(' ', equals + 1), words.size());
+    i = std::min(words.find_first_not_of(kSpaces, equals + 1), words.size());
     const std::size_t value = i;
     if (i < words.size() && words[i] == '\'') {
       for (++i; i < words.size() && words[i] != '\''; ++i) i += words[i] == '\\' ? 1 : 0;
       i = std::min(i + 1, words.size());
     } else {
-      i = std::min(words.find(' ', i), words.size());
+      i = std::min(words.find_first_of(kSpaces, i), words.size());
     }
     if (is_secret(words.substr(begin, equals - begin))) {
       std::string secret = words.substr(value, i - value);
@@ -93,7 +109,7 @@ Redacted redacted_words(const std::string& words) {
     } else {
       out.address += (out.address.empty() ? "" : " ") + words.substr(begin, i - begin);
     }
-    i = std::min(words.find_first_not_of(' ', i), words.size());
+    i = std::min(words.find_first_not_of(kSpaces, i), words.size());
   }
   return out;
 }

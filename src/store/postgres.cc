@@ -88,6 +88,8 @@ class PostgresDatabase final : public Database {
     const char* host = connection_->hostname();
     const char* port = connection_->port();
     place_ = std::string(host ? host : "") + "|" + (port ? port : "") + "|" + database_;
+    // Schemas of one database are stores of their own.
+    for (const SqlRow& row : query("SELECT current_schema()", {})) place_ += "|" + row.text(0);
   }
 
   ~PostgresDatabase() override { rollback(); }

@@ -66,6 +66,9 @@ struct Delivery {
   int points_known = 0;  // that it had, because an earlier delivery was cut off
   int facts = 0;
   std::string file;
+  // What the server, or the file, refused first, and how many points and facts wait on because of it.
+  std::string problem;
+  int left = 0;
 };
 
 class Store {
@@ -157,6 +160,9 @@ class Store {
   Delivery deliver();
   // The file that points wait in, where this object has put any there that are not delivered yet; else empty.
   std::string aside() const;
+
+  // Why points that wait in a file could not be delivered, where the server itself is there; else empty.
+  const std::string& undelivered() const;
 
   // To print: an address without what is secret in it.
   const std::string& path() const;

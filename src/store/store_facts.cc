@@ -21,6 +21,11 @@ void Store::put_fact(const std::string& device, const std::string& recipe, const
   }
   try {
     impl_->atomically(false, [&] { insert_fact(*impl_->db, device, fact); });
+    // An older one that waits must not come after it.
+    if (impl_->aside) {
+      impl_->aside->impl_->db->query("DELETE FROM fact WHERE device = $1 AND recipe = $2 AND name = $3",
+                                     {device, recipe, name});
+    }
   } catch (const ServerAway& away) {
     keep_aside(device, recipe, nullptr, {}, &fact, away.what());
   }

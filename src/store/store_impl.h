@@ -31,6 +31,7 @@ struct Store::Impl {
   std::unique_ptr<Store> aside;  // opened when it is needed
   Delivery delivered;            // by opening, or by the way, and not told yet
   int waiting = 0;               // points and facts that were put there and are not delivered
+  std::string undelivered;       // why what waits could not be delivered to a server that is there
 
   // Runs in a transaction, once more where two writers met. `patient`: a server that is away is waited for.
   template <class Run>
