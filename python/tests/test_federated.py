@@ -3,6 +3,7 @@
 import json
 import logging
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -96,6 +97,27 @@ def test_a_reporter_tells_the_device_and_its_battery(store):
     assert (told.charge_j, told.reserve_j, told.background_w) == (600, 250, 0.5)
     assert not mains().has_battery
     assert Report.from_record(told.to_record()) == told
+
+
+def test_a_reporter_asks_the_worker_of_the_command_line(worker, tmp_path, monkeypatch):
+    """Who profiles with AMPERE_WORKER and who reports with it are one device."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("AMPERE_STORE", raising=False)
+    monkeypatch.setenv("AMPERE_WORKER", worker)
+    with ampere.Device.open(tmp_path / "profiled.db", worker=worker) as device:
+        assert Reporter(50, battery=lambda: None)().device == device.id
+
+
+def test_a_reporter_asks_its_own_pytorch_by_itself(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for name in ("AMPERE_STORE", "AMPERE_WORKER"):
+        monkeypatch.delenv(name, raising=False)
+    told = Reporter(50, battery=lambda: None)()
+    assert json.loads(told.fingerprint)["framework"].startswith("pytorch")
+    command = f"{shlex.quote(sys.executable)} -m ampere.worker"  # as a fleet file or --worker names it
+    with ampere.Device.open(tmp_path / "profiled.db", worker=command) as device:
+        assert told.device == device.id
 
 
 @pytest.mark.parametrize(
