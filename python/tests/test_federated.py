@@ -1,7 +1,9 @@
 """Federated rounds: who is chosen, and why others are not. What needs Flower is skipped where it is not installed."""
 
 import json
+import logging
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ import ampere
 import pytest
 from ampere import _core, federated
 from ampere.federated import BatteryState, Report, Reporter, StoredCosts, Turns, admit, read_battery, widened
+from ampere.federated.reasons import advice, commonest, in_one_line
 from conftest import ROOT
 
 
@@ -94,6 +97,27 @@ def test_a_reporter_tells_the_device_and_its_battery(store):
     assert (told.charge_j, told.reserve_j, told.background_w) == (600, 250, 0.5)
     assert not mains().has_battery
     assert Report.from_record(told.to_record()) == told
+
+
+def test_a_reporter_asks_the_worker_of_the_command_line(worker, tmp_path, monkeypatch):
+    """Who profiles with AMPERE_WORKER and who reports with it are one device."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("AMPERE_STORE", raising=False)
+    monkeypatch.setenv("AMPERE_WORKER", worker)
+    with ampere.Device.open(tmp_path / "profiled.db", worker=worker) as device:
+        assert Reporter(50, battery=lambda: None)().device == device.id
+
+
+def test_a_reporter_asks_its_own_pytorch_by_itself(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for name in ("AMPERE_STORE", "AMPERE_WORKER"):
+        monkeypatch.delenv(name, raising=False)
+    told = Reporter(50, battery=lambda: None)()
+    assert json.loads(told.fingerprint)["framework"].startswith("pytorch")
+    command = f"{shlex.quote(sys.executable)} -m ampere.worker"  # as a fleet file or --worker names it
+    with ampere.Device.open(tmp_path / "profiled.db", worker=command) as device:
+        assert told.device == device.id
 
 
 @pytest.mark.parametrize(
@@ -221,6 +245,63 @@ def test_a_device_that_nobody_profiled(profiled):
             costs(Report(device, samples=100))
 
 
+@pytest.fixture
+def detected(tmp_path, worker):
+    """A device that a store knows by its name alone."""
+    with ampere.Device.open(tmp_path / "detected.db", worker=worker) as device:
+        yield device
+
+
+def refusal(costs, told):
+    with pytest.raises(ampere.NotProfiledError) as caught:
+        costs(told)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
+
+
+def test_what_to_profile_where_the_device_is_unknown(profiled):
+    other = json.loads(profiled.fingerprint) | {"framework": "pytorch 2.15.0"}
+    costs = StoredCosts(ampere.Model.load("lenet5"), batch=8, store=profiled.store)
+    why = refusal(costs, Report("0123456789abcdef", 100, json.dumps(other)))
+    assert f"no profile of {profiled.name} (0123456789abcdef, pytorch 2.15.0, meter {profiled.meter})" in why
+    assert profiled.id in why  # the same hardware, with another framework
+    assert why.endswith('ampere profile lenet5 --batch 8 --worker "python -m ampere.worker"')
+    libtorch = json.dumps(other | {"framework": "libtorch 1.13.0"})
+    assert refusal(costs, Report("0123456789abcde0", 100, libtorch)).endswith("lenet5 --batch 8")
+    adam = ampere.Recipe(optimizer="adam")
+    adam = StoredCosts(ampere.Model.load("lenet5"), batch=8, store=profiled.store, recipe=adam)
+    assert "--batch 8 --optimizer adam --worker" in refusal(adam, Report("0123456789abcdef", 100))
+
+
+@pytest.mark.parametrize("odd", ["", "{", "[]", '{"name": 3}', '{"name": "a\\nb"}', '{"name": "' + "y" * 9999 + '"}'])
+def test_clients_cannot_garble_a_reason(profiled, odd):
+    costs = StoredCosts(ampere.Model.load("lenet5"), batch=8, store=profiled.store)
+    assert len(refusal(costs, Report("0123456789abcdef", 100, odd))) < 700
+
+
+def test_what_to_profile_where_layers_are_missing(detected):
+    costs = StoredCosts(ampere.Model.load("lenet5"), batch=8, store=detected.store)
+    why = refusal(costs, Report(detected.id, samples=100))
+    assert f"{detected.name} ({detected.id}, " in why and "conv5x5" in why and "more; on such a device" in why
+    assert "ampere profile lenet5 --batch 8" in why
+
+
+def test_a_store_that_cannot_be_read_is_told_as_such(profiled):
+    costs = StoredCosts(ampere.Model.load("lenet5"), batch=8, store="/nowhere/profiles.db")
+    with pytest.raises(ampere.BadInputError, match="/nowhere/profiles.db"):
+        costs(Report(profiled.id, samples=100))
+
+
+def test_reasons_in_one_line():
+    assert in_one_line("these are missing:\n  a\n  b") == "these are missing: a, b"
+    assert in_one_line("these are missing:\n  a\n  b\n  c\n  d\n  e") == "these are missing: a, b, c and 2 more"
+    assert in_one_line("") == "" and len(in_one_line("x" * 5000)) < 700
+    short = [f"battery short by {joules} J" for joules in (1.5, 2e-05, 30)]
+    assert commonest(["deadline missed by 1 s", *short, "it did not answer"]) == (short[0], 3)
+    assert "charge" in advice(short[0]) and "deadline_s" in advice("deadline missed by 1 s")
+    assert "answer_queries" in advice("it did not answer") and advice("odd; run: ampere profile lenet5") == ""
+
+
 def test_a_store_that_was_away_is_asked_again(profiled, monkeypatch):
     costs = StoredCosts(ampere.Model.load("lenet5"), batch=8, store="/nowhere/profiles.db")
     told = Report(profiled.id, samples=100)
@@ -253,7 +334,7 @@ class Replies:
         return list(self.reports)
 
     def send_and_receive(self, messages, timeout=None):
-        from flwr.app import Context, RecordDict
+        from flwr.app import Context, Error, Message, RecordDict
         from flwr.clientapp import ClientApp
 
         app, replies = ClientApp(), []
@@ -263,11 +344,27 @@ class Replies:
             self.asked.append(node)
             if node in self.silent:
                 continue
+            if self.reports[node] is None:
+                replies.append(Message(Error(code=0, reason="no PyTorch\nhere"), reply_to=message))
+                replies[-1].metadata.__dict__["_src_node_id"] = node
+                continue
             context = Context(run_id=1, node_id=node, node_config={}, state=RecordDict(), run_config={})
             reply = app(message, context)
             reply.metadata.__dict__["_src_node_id"] = node
             replies.append(reply)
         return replies
+
+
+@pytest.fixture
+def warned():
+    """What FedJoules warns of."""
+    pytest.importorskip("flwr", reason='Flower is not installed: pip install "ampere-energy[federated]"')
+    told = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: told.append(record.getMessage()) if "configure_train" in record.getMessage() else None
+    logging.getLogger("flwr").addHandler(handler)
+    yield told
+    logging.getLogger("flwr").removeHandler(handler)
 
 
 def strategy(costs, **options):
@@ -334,11 +431,36 @@ def test_a_large_fleet_is_left_in_peace():
     assert 101 in grid.asked
 
 
-def test_nobody_can():
+def test_nobody_can(warned):
     chooser = strategy(by_device)
-    grid = Replies({node: report(device="dear", charge_j=201.0) for node in range(1, 6)})
+    grid = Replies({node: report(device="dear", charge_j=201.0 + node) for node in range(1, 6)})
     assert a_round(chooser, grid) == set()
     assert len(chooser.rounds[0].refused) == 5
+    assert len(warned) == 1 and "nobody trains in round 1, 5 of 5 nodes because: battery short by" in warned[0]
+    assert "have to charge" in warned[0]
+
+
+def test_nobody_was_profiled(warned, detected):
+    chooser = strategy(StoredCosts(ampere.Model.load("lenet5"), batch=8, store=detected.store))
+    grid = Replies({1: Report("0123456789abcdef", 9), 2: Report(detected.id, 9), 3: Report(detected.id, 9)})
+    assert a_round(chooser, grid) == set()
+    assert "2 of 3 nodes because" in warned[0] and detected.id in warned[0]
+    assert "ampere profile lenet5 --batch 8" in warned[0]
+    assert "has no profile of" in chooser.rounds[0].refused[1]
+
+
+def test_nobody_answers(warned):
+    chooser = strategy(by_device)
+    assert a_round(chooser, Replies({node: report() for node in (1, 2, 3)}, silent=[1, 2, 3])) == set()
+    assert chooser.rounds[0].refused == {node: "it did not answer" for node in (1, 2, 3)}
+    assert "3 of 3 nodes because: it did not answer" in warned[0] and "answer_queries" in warned[0]
+
+
+def test_errors_of_clients_are_told(warned):
+    chooser = strategy(by_device)
+    assert a_round(chooser, Replies({1: None, 2: report(device="thrifty")})) == {2}
+    assert chooser.rounds[0].refused == {1: "its answer was an error: no PyTorch here"}
+    assert not warned
 
 
 def test_wrong_arguments():

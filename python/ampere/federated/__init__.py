@@ -2,11 +2,11 @@
 
 On the server, with Flower:
 
-    import ampere.federated
+    import ampere.federated, flwr.app
 
     costs = ampere.federated.StoredCosts(ampere.Model.load("lenet5"), batch=16, epochs=2, store="profiles.db")
     strategy = ampere.federated.FedJoules(costs, deadline_s=600, risk=0.05, fraction_train=0.05)
-    strategy.start(grid, initial_arrays, num_rounds=50)
+    strategy.start(grid, flwr.app.ArrayRecord(model.state_dict()), num_rounds=50)
 
 On each client, which tells what it is and how full its battery is when the server asks:
 

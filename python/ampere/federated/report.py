@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -63,7 +64,9 @@ class Reporter:
     """Makes the reports of this device.
 
     samples     how many the client trains on in an epoch
-    device      an ampere.Device; without one this machine's, as AMPERE's worker tells it
+    device      an ampere.Device, such as Device.stored(store, id); without one this machine's, as AMPERE's worker tells
+                it: the command in $AMPERE_WORKER, else `python -m ampere.worker`, this environment's own PyTorch. Kinds
+                of devices are profiled with the same worker, because another framework is another device
     reserve     the share of the battery that training must leave
     battery     reads it; by itself from /sys/class/power_supply
     background_w  what the device draws besides training; without it what the battery gives right now, which is that
@@ -101,7 +104,8 @@ class Reporter:
 
 
 def this_device(worker: str = "", meter: str = "") -> tuple[str, str]:
-    """Id and fingerprint of the device that `python -m ampere.worker` trains on here. Needs PyTorch; takes seconds."""
-    command = worker or f"{shlex.quote(sys.executable)} -m ampere.worker"
-    with _core.Device.open("", command, meter) as device:
+    """Id and fingerprint of the device that the worker trains on here: `worker`, else $AMPERE_WORKER, else
+    `python -m ampere.worker`, which needs PyTorch. Takes seconds."""
+    own = f"{shlex.quote(sys.executable)} -m ampere.worker"
+    with _core.Device.open("", worker or os.environ.get("AMPERE_WORKER") or own, meter) as device:
         return device.id, json.dumps(json.loads(device.fingerprint))  # on one line

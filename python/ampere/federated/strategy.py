@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from logging import INFO
+from logging import INFO, WARNING
 from typing import Any
 
 try:
@@ -19,6 +19,7 @@ from .. import _core
 from .admission import Verdict, admit, widened
 from .client import ACTION, RECORD
 from .costs import Costs
+from .reasons import advice, commonest, in_one_line
 from .report import Report
 from .turns import Turns
 
@@ -106,6 +107,17 @@ class FedJoules(FedAvg):
             len(this.refused),
             this.asked,
         )
+        if not this.chosen and this.refused:  # Flower goes on, and would end as if all were well
+            why, count = commonest(this.refused.values())
+            log(
+                WARNING,
+                "configure_train: nobody trains in round %s, %s of %s nodes because: %s%s",
+                server_round,
+                count,
+                len(nodes),
+                why,
+                f". {hint}" if (hint := advice(why)) else "",
+            )
         record = RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
         messages: Iterable[Any] = self._construct_messages(record, list(this.chosen), MessageType.TRAIN)
         return messages
@@ -124,7 +136,7 @@ class FedJoules(FedAvg):
             for node in next_ones:
                 if len(this.chosen) == wanted:
                     break
-                verdict = self.verdict(self.reports[node]) if node in fresh else Verdict(False, "it did not answer")
+                verdict = self.verdict(self.reports[node]) if node in fresh else Verdict(False, this.refused[node])
                 if verdict.admitted:
                     this.chosen[node] = verdict
                     self.rests.pop(node, None)
@@ -143,14 +155,14 @@ class FedJoules(FedAvg):
                     self.costs(self.reports[node]).energy_j.median, self.reports[node].samples
                 )
             except _core.Error as e:
-                this.refused[node] = str(e).splitlines()[0]
+                this.refused[node] = in_one_line(str(e))
         return self.turns.order(prices)
 
     def verdict(self, report: Report) -> Verdict:
         try:
             return admit(report, widened(self.costs(report), self.unit_spread), self.deadline_s, self.risk)
         except _core.Error as e:  # a report that makes no sense harms nobody else
-            return Verdict(False, str(e).splitlines()[0])
+            return Verdict(False, in_one_line(str(e)))
 
     def price(self, report: Report, verdict: Verdict) -> float:
         return self.turns.price(verdict.energy_j, report.samples)
@@ -164,15 +176,22 @@ class FedJoules(FedAvg):
         messages = [Message(content=content, message_type=f"query.{ACTION}", dst_node_id=node) for node in nodes]
         answered = set()
         for reply in grid.send_and_receive(messages, timeout=self.ask_timeout_s):
-            if reply.has_error() or RECORD not in reply.content.config_records:
-                continue
             node = reply.metadata.src_node_id
+            if reply.has_error():
+                this.refused[node] = in_one_line(f"its answer was an error: {reply.error.reason}")
+                continue
+            if RECORD not in reply.content.config_records:
+                this.refused[node] = "its answer has no report"
+                continue
             try:
                 self.reports[node] = Report.from_record(reply.content.config_records[RECORD])
             except _core.Error as e:
-                this.refused[node] = str(e)
+                this.refused[node] = in_one_line(str(e))
                 continue
             answered.add(node)
+        for node in nodes:
+            if node not in answered:
+                this.refused.setdefault(node, "it did not answer")
         return answered
 
     def wait_for_nodes(self, grid: Any) -> list[int]:
