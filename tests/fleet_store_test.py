@@ -1,6 +1,7 @@
 """A store on a PostgreSQL server: what one machine does with it, and what fifty do at once."""
 
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -114,6 +115,16 @@ class OneMachine(OnServer):
         for verb in (["store", "list"], ["estimate", "lenet5"], ["profile", "lenet5", "--worker", scripted()]):
             self.assert_refused(self.run_ampere(*verb, "--store", gone), 1, "the server cannot be reached")
         self.assert_refused(self.run_ampere("store", "deliver", "--store", self.folder / "a.db"), 2, "never away")
+
+    def test_what_cannot_be_delivered_keeps_nobody_away(self):
+        waits = pathlib.Path(self.json_of("store", "deliver")["file"])
+        waits.parent.mkdir(parents=True, exist_ok=True)
+        waits.write_text("junk")
+        done = self.run_ampere("profile", "lenet5", "--batch", "4", *QUICK, "--worker", scripted())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("points that wait for this server cannot be delivered", done.stderr)
+        self.assert_refused(self.run_ampere("store", "deliver"), 2, waits.name)
+        self.assertEqual(waits.read_text(), "junk")
 
     def test_points_wait_while_it_is_away(self):
         process = self.start(1, "slow", "--points-2d", "12", AMPERE_STORE_TIMEOUT="1")

@@ -101,6 +101,11 @@ TEST(ArrayJob, ItsScript) {
       "echo \"$job\"\n");
 }
 
+TEST(ArrayJob, NoLineBreaks) {
+  EXPECT_THROW(array_script({{{"a", "a", "", {"n1"}, {}, true}}, "ampere 'net\nTASK\n.json'", "", "", 1}),
+               Error);
+}
+
 TEST(ArrayJob, WhatBecameOfItsTasks) {
   auto tasks = array_tasks(
       "JobId=1 ArrayJobId=1 ArrayTaskId=2 JobState=FAILED Reason=NonZeroExitCode ExitCode=1:0 NodeList=n4\n"

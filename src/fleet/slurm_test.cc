@@ -66,6 +66,13 @@ TEST(Slurm, PlansBecomeCalls) {
       "\"afterok:$job2,afterany:$job1\" --wrap 'train')\n");
 }
 
+TEST(Slurm, NamesAreNotPutWithinQuotes) {
+  EXPECT_NO_THROW(sbatch_script({}, {}, "./train.sh {job} \"it's\" \\\" {job}"));
+  for (const char* command :
+       {"train '{job}'", "train \"{job}\"", "train \"a 'b' {job}\"", "echo `echo {job}`"})
+    EXPECT_THROW(sbatch_script({}, {}, command), Error) << command;
+}
+
 TEST(Slurm, JobsAsScontrolShowsThem) {
   const auto jobs = slurm_jobs(
       "JobId=7 JobName=train me now JobState=COMPLETED RunTime=1-00:00:05 Partition=gpu "

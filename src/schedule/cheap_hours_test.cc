@@ -55,6 +55,7 @@ TEST(Forecast, IsReadAndRefused) {
                            "0,nan\n", "0,1e99\n", "a,1\nb,2\n"})
     EXPECT_THROW(read(text), Error) << text;
   EXPECT_THROW(read_forecast("/no/such/file.csv"), Error);
+  EXPECT_THROW(read_forecast("/dev/zero"), Error);
 }
 
 TEST(CheapHours, WaitsForTheCheapHour) {

@@ -31,6 +31,9 @@ TEST(Address, NoSecretIsPrinted) {
   expect("service=lab password=geheim dbname=x", "service=lab dbname=x");
   expect("service=lab password='ge heim\\' x' dbname=x", "service=lab dbname=x");
   expect("service=lab password = geheim", "service=lab");
+  expect("service=lab user=ann\tpassword=geheim", "service=lab user=ann");
+  expect("postgresql://ann:ge?he=im@host/db", "postgresql://ann@host/db");
+  expect("postgresql://host/db?p%61ssword=geheim", "postgresql://host/db");
   expect("a:b@c.db", "a:b@c.db");
 }
 
@@ -38,6 +41,8 @@ TEST(Address, NorQuotedByOthers) {
   const std::string url = "postgresql://ann:ge%20heim@host/db";
   EXPECT_EQ(without_secrets("cannot read \"" + url + "\": ge heim, ge%20heim", url),
             "cannot read \"postgresql://ann@host/db\": ***, ***");
+  EXPECT_EQ(without_secrets("no host \"heim@host\"", "postgresql://ann:ge@heim@host/db"),
+            "no host \"***@host\"");
 }
 
 TEST(Address, LimitsAreAddedWhereNoneAreGiven) {
