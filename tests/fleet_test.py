@@ -119,7 +119,7 @@ class Fleet(support.AmpereTest):
 
     def test_the_devices_themselves(self):
         self.fleet(self.device("a"), self.device("b"))
-        told = self.named(self.json_of("fleet", "profile", "--minutes", "0.02"))
+        told = self.named(self.json_of("fleet", "profile", "--minutes", "0.1"))
         self.assertTrue(all(d["points_measured"] > 0 for d in told.values()), told)
 
     def test_one_that_dies_is_left_and_goes_on_later(self):
