@@ -29,7 +29,7 @@ import ampere  # noqa: E402
 paces: list[float] = []  # of the host, after each estimate
 
 
-def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
+def estimate(name: str, recipe_name: str, device: str, store: str, probe: bool) -> dict:
     name, _, batch_text = name.partition("@")
     network, recipe = NETWORKS[name], RECIPES[recipe_name]
     batch = int(batch_text) if batch_text else network.batch
@@ -66,6 +66,7 @@ def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
         optimizer="adamw" if recipe.adamw else "sgd",
         accumulate=recipe.micro_batches,
         compile=recipe.compile,
+        probe=probe,
     )
     seconds = time.monotonic() - start
     paces.append(pace_s(torch.device(device)))
@@ -82,6 +83,7 @@ def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
         "idle_w": found.estimate.idle_power_w,
         "parts": len(found.estimate.layers),
         "measured": found.estimate.probed.measured if found.estimate.probed else 0,
+        "measuring_s": found.estimate.probed.seconds if found.estimate.probed else 0,
     }
     low, high = found.interval()
     time_low, time_high = found.time_interval()
@@ -111,7 +113,7 @@ def estimate(name: str, recipe_name: str, device: str, store: str) -> dict:
         "rows": rows,
         "text": f"{name}@{batch:<5} {recipe_name:14} {found.energy_j:10.4f} J  {found.time_s * 1e3:9.3f} ms  "
         f"device {found.device_energy_j:10.4f} J {found.device_time_s * 1e3:9.3f} ms  host {found.host_time_s * 1e3:8.3f} ms  "
-        f"{common['measured']} of {common['parts']} parts measured in {seconds:.0f} s",
+        f"{common['measured']} of {common['parts']} parts measured in {common['measuring_s']:.1f} of {seconds:.0f} s",
     }
 
 
@@ -121,6 +123,7 @@ def main() -> int:
     parser.add_argument("--recipes", default="default")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--store", default="")
+    parser.add_argument("--probe", action="store_true", help="measure what is least sure, 0.15 s a part at most")
     parser.add_argument("--out", required=True)
     parser.add_argument("--limit-s", type=float, default=float("inf"))
     options = parser.parse_args()
@@ -132,7 +135,7 @@ def main() -> int:
                     print("out of time", flush=True)
                     return 1
                 try:
-                    found = estimate(name, recipe, options.device, options.store)
+                    found = estimate(name, recipe, options.device, options.store, options.probe)
                     print(found["text"], flush=True)
                     for row in found["rows"]:
                         out.write(json.dumps(row) + "\n")

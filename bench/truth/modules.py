@@ -288,3 +288,48 @@ class DilatedSeries(nn.Module):
         for layer in self.layers:
             x = torch.relu(x + layer(x))
         return self.head(x.mean(-1))
+
+
+class GruLanguageModel(nn.Module):
+    """Three GRU layers of 768, and one table of words for reading and for telling."""
+
+    def __init__(self, words: int = 12000, width: int = 768):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.gru = nn.GRU(width, width, 3, dropout=0.4, batch_first=True)
+        self.drop = nn.Dropout(0.4)
+
+    def forward(self, tokens):
+        return self.drop(self.gru(self.embedding(tokens))[0]) @ self.embedding.weight.t()
+
+
+class LstmAutoencoder(nn.Module):
+    """A series through a narrow state and back again."""
+
+    def __init__(self, figures: int = 32, width: int = 192, code: int = 24):
+        super().__init__()
+        self.encoder = nn.LSTM(figures, width, batch_first=True)
+        self.narrow, self.widen = nn.Linear(width, code), nn.Linear(code, width)
+        self.decoder = nn.LSTM(width, width, batch_first=True)
+        self.head = nn.Linear(width, figures)
+
+    def forward(self, series):
+        code = torch.tanh(self.narrow(self.encoder(series)[0][:, -1]))
+        again = torch.relu(self.widen(code)).unsqueeze(1).expand(-1, series.shape[1], -1)
+        return self.head(self.decoder(again.contiguous())[0])
+
+
+class BiGruAttention(nn.Module):
+    """Two GRUs both ways over words, and a mean that is weighed by what was read."""
+
+    def __init__(self, words: int = 40000, width: int = 200, hidden: int = 300, classes: int = 5):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.gru = nn.GRU(width, hidden, 2, dropout=0.2, batch_first=True, bidirectional=True)
+        self.weigh = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.Tanh(), nn.Linear(hidden, 1))
+        self.head = nn.Linear(2 * hidden, classes)
+
+    def forward(self, tokens):
+        read = self.gru(self.embedding(tokens))[0]
+        weights = torch.softmax(self.weigh(read), 1)
+        return self.head((weights * read).sum(1))

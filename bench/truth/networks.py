@@ -247,6 +247,60 @@ def _dilated_series(length: int) -> Network:
                    f"1x{length}")
 
 
+def _pixels(head: str, config: str, batch: int, size: int, **options) -> Network:
+    """Images into a thousand classes, by a class of transformers."""
+    return Network(_transformer(head, config, num_labels=1000, **options), _floats("pixel_values", 3, size, size),
+                   _integers(1000), cross_entropy, batch, f"3x{size}x{size}")
+
+
+def _beit_base(size: int) -> Network:
+    return _pixels("BeitForImageClassification", "BeitConfig", 16, size, image_size=size)
+
+
+def _mobilevit_small(size: int) -> Network:
+    return _pixels("MobileViTForImageClassification", "MobileViTConfig", 32, size, image_size=size)
+
+
+def _poolformer_s12(size: int) -> Network:
+    return _pixels("PoolFormerForImageClassification", "PoolFormerConfig", 48, size)
+
+
+def _squeezebert(length: int) -> Network:
+    return _classify_text("SqueezeBertForSequenceClassification", "SqueezeBertConfig", 30528, 32, length,
+                          embedding_size=768)
+
+
+def _deberta_small(length: int) -> Network:
+    return _classify_text("DebertaV2ForSequenceClassification", "DebertaV2Config", 50000, 16, length, hidden_size=768,
+                          num_hidden_layers=6, num_attention_heads=12, intermediate_size=3072)
+
+
+def _gpt_neo_125m(length: int) -> Network:
+    return _language_model("GPTNeoForCausalLM", "GPTNeoConfig", 50257, 8, length, hidden_size=768, num_layers=12,
+                           num_heads=12, attention_types=[[["global", "local"], 6]])
+
+
+def _bloom_small(length: int) -> Network:
+    return _language_model("BloomForCausalLM", "BloomConfig", 60000, 8, length, hidden_size=512, n_layer=8, n_head=8)
+
+
+def _marian(length: int) -> Network:
+    return _text_to_text("MarianMTModel", "MarianConfig", 32000, 24, length, d_model=512, encoder_layers=6,
+                         decoder_layers=6, encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=2048,
+                         decoder_ffn_dim=2048, pad_token_id=0, decoder_start_token_id=0)
+
+
+def _audio_spectrum(length: int) -> Network:
+    """AST: a spectrum of 128 bands as patches."""
+    build = _transformer("ASTForAudioClassification", "ASTConfig", num_labels=35, max_length=length)
+    return Network(build, _floats("input_values", length, 128), _integers(35), cross_entropy, 8, f"{length}x128")
+
+
+def _lstm_codes(length: int) -> Network:
+    return Network(modules.LstmAutoencoder, _floats("series", length, 32),
+                   lambda batch, device: torch.randn(batch, length, 32, device=device), F.mse_loss, 64, f"{length}x32")
+
+
 NETWORKS: dict[str, Network] = {
     # Convolution networks of torchvision.
     "alexnet": _vision("alexnet", 128),
@@ -411,6 +465,55 @@ NETWORKS: dict[str, Network] = {
     "lstm_translator_50": _words(modules.LstmTranslator, 16000, 50, 16000, 64, each=True),
     "dilated_series": _dilated_series(1024),
     "dilated_series_2048": _dilated_series(2048),
+    # the third time
+    "resnet152": _vision("resnet152", 12),
+    "resnet152_160": _vision("resnet152", 12, 160),
+    "vgg16": _vision("vgg16", 32),
+    "vgg16_192": _vision("vgg16", 32, 192),
+    "densenet161": _vision("densenet161", 12),
+    "densenet161_160": _vision("densenet161", 12, 160),
+    "efficientnet_b3": _vision("efficientnet_b3", 24, 300),
+    "efficientnet_b3_224": _vision("efficientnet_b3", 24, 224),
+    "efficientnet_v2_m": _vision("efficientnet_v2_m", 12, 288),
+    "efficientnet_v2_m_192": _vision("efficientnet_v2_m", 12, 192),
+    "regnet_y_400mf": _vision("regnet_y_400mf", 96),
+    "regnet_y_400mf_160": _vision("regnet_y_400mf", 96, 160),
+    "regnet_x_8gf": _vision("regnet_x_8gf", 16),
+    "regnet_x_8gf_192": _vision("regnet_x_8gf", 16, 192),
+    "resnext101_64x4d": _vision("resnext101_64x4d", 12),
+    "resnext101_64x4d_160": _vision("resnext101_64x4d", 12, 160),
+    "mnasnet0_75": _vision("mnasnet0_75", 96),
+    "mnasnet0_75_160": _vision("mnasnet0_75", 96, 160),
+    "shufflenet_v2_x0_5": _vision("shufflenet_v2_x0_5", 256),
+    "shufflenet_v2_x0_5_288": _vision("shufflenet_v2_x0_5", 256, 288),
+    "swin_v2_t": _vision("swin_v2_t", 24, 256),
+    "swin_v2_t_192": _vision("swin_v2_t", 24, 192),
+    "vit_l_32": _vision("vit_l_32", 16),
+    "vit_l_32_288": _vision("vit_l_32", 16, 288, image_size=288),
+    "beit_base": _beit_base(224),
+    "beit_base_160": _beit_base(160),
+    "mobilevit_small": _mobilevit_small(256),
+    "mobilevit_small_192": _mobilevit_small(192),
+    "poolformer_s12": _poolformer_s12(224),
+    "poolformer_s12_160": _poolformer_s12(160),
+    "squeezebert": _squeezebert(128),
+    "squeezebert_64": _squeezebert(64),
+    "deberta_small": _deberta_small(128),
+    "deberta_small_192": _deberta_small(192),
+    "gpt_neo_125m": _gpt_neo_125m(512),
+    "gpt_neo_125m_192": _gpt_neo_125m(192),
+    "bloom_small": _bloom_small(512),
+    "bloom_small_256": _bloom_small(256),
+    "marian": _marian(96),
+    "marian_48": _marian(48),
+    "audio_spectrum": _audio_spectrum(512),
+    "audio_spectrum_256": _audio_spectrum(256),
+    "gru_lm": _words(modules.GruLanguageModel, 12000, 80, 12000, 48, each=True),
+    "gru_lm_40": _words(modules.GruLanguageModel, 12000, 40, 12000, 48, each=True),
+    "lstm_codes": _lstm_codes(140),
+    "lstm_codes_60": _lstm_codes(60),
+    "bigru_attention": _words(modules.BiGruAttention, 40000, 160, 5, 64),
+    "bigru_attention_300": _words(modules.BiGruAttention, 40000, 300, 5, 64),
 }
 
 

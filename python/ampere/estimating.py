@@ -34,6 +34,7 @@ def estimate(
     compile: bool = False,
     mode: str = "eager",
     exact: bool | None = None,
+    probe: bool = False,
     power_limit: float | None = None,
     clock: float | None = None,
     price: str = "",
@@ -60,6 +61,8 @@ def estimate(
     mode       "eager", or "replay" for a step that is captured in a CUDA graph
     exact      False: nothing is measured; what the store has not is told by what else was measured on the device, with
                an interval that says how sure that is (profile(device, minutes=5) makes it surer)
+    probe      instead of measuring every kind of part: those that are least sure by what else was measured, at most
+               0.15 s for each part of the step where the device keeps its power
     power_limit, clock   under a power limit (watts) or a locked clock (MHz) of the device, which is modelled
     price, carbon        "0.30EUR/kWh"; "380g/kWh" or a country such as "FR": what the energy costs and emits, too
 
@@ -72,6 +75,8 @@ def estimate(
             library["mode"] = mode
         if exact is not None:
             library["exact"] = exact
+        if probe:
+            library["probe"] = True
         library |= power_setting(power_limit, clock)
         return _core.estimate(model, inputs, *args, **library)
     if args or library:
@@ -83,9 +88,10 @@ def estimate(
     there = device if isinstance(device, _core.Device) else open_device(captured.device, store, worker, meter)
 
     def by_mode(mode: str) -> _core.Estimate:
-        return captured_estimate(there, captured, mode, on_step, exact, power)
+        """From what is measured by then."""
+        return captured_estimate(there, captured, mode, on_step, False if probe else exact, power)
 
-    found = by_mode(mode)
+    found = captured_estimate(there, captured, mode, on_step, exact, power, probe)
     return Prediction(
         captured.step.name,
         f"{there.name} ({there.meter})",
@@ -137,12 +143,13 @@ def captured_estimate(
     on_step: Callable[[_core.Step], object] | None,
     exact: bool | None = None,
     power: dict[str, float] | None = None,
+    probe: bool = False,
 ) -> _core.Estimate:
     """Measures the parts that the store does not know, where the device is at hand."""
     network = _core.Model.from_json(json.dumps(captured.network))
-    measures = there.can_measure if exact is None else exact
-    if measures and is_sheet(there):
-        raise _core.BadInputError(f"nothing can be measured on the data sheet of {there.name}; leave exact=True away")
+    measures = there.can_measure and not probe if exact is None else exact
+    if (measures or probe) and is_sheet(there):
+        raise _core.BadInputError(f"nothing can be measured on the data sheet of {there.name}; leave exact or probe away")
     try:
         return _core.estimate(
             there,
@@ -151,6 +158,7 @@ def captured_estimate(
             captured.recipe(),
             mode=mode,
             exact=measures,
+            probe=probe,
             on_step=on_step,
             **(power or {}),
         )

@@ -149,19 +149,47 @@ class Recurrent(nn.Module):
 
 
 def residual(rng: random.Random, scale: float) -> Sample:
-    width = rng.choice([16, 32, 48, 64, 64, 64, 96, 128])
-    groups = rng.choice([1, 1, 1, 32]) if width >= 64 else 1
-    two = rng.random() < 0.3
+    width, two = rng.choice([16, 32, 48, 64, 64, 64, 96, 128]), rng.random() < 0.3
+    # Wide ones have twice the channels between, and grouped ones so many in each of their groups.
+    groups, each = rng.choice([(1, 0), (1, 0), (1, 0), (32, 4), (32, 8), (64, 4)])
+    groups, between = (1, 1) if two else (groups, rng.choice([1, 1, 2]))
     size, batch = rng.choice([96, 128, 160, 224, 224]), max(1, int(scale * rng.choice([8, 16, 32, 64])))
     body, inputs, wider = [], width, 1 if two else 4
     for stage in range(4):
-        inner = width << stage
-        body.append(Residual(inputs, inner, wider * inner, 1 if stage == 0 else 2, groups, two=two))
-        body.append(Residual(wider * inner, inner, wider * inner, 1, groups, two=two))
-        inputs = wider * inner
+        outputs = wider * width << stage
+        inner = groups * each << stage if groups > 1 else between * width << stage
+        body.append(Residual(inputs, inner, outputs, 1 if stage == 0 else 2, groups, two=two))
+        body.append(Residual(outputs, inner, outputs, 1, groups, two=two))
+        inputs = outputs
     stem = nn.Sequential(normed(3, width, 7, 2), nn.MaxPool2d(3, 2, 1))
     model = Convolutional(stem, nn.Sequential(*body), inputs, 1000)
     return model, torch.zeros(batch, 3, size, size), cross_entropy(batch), "sgd"
+
+
+class Squeezed(nn.Module):
+    """Few channels, then many by kernels of one and of three side by side; no norms."""
+
+    def __init__(self, inputs: int, width: int):
+        super().__init__()
+        self.squeeze = nn.Conv2d(inputs, width, 1)
+        self.one, self.three = nn.Conv2d(width, 4 * width, 1), nn.Conv2d(width, 4 * width, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.squeeze(x))
+        return torch.cat([torch.relu(self.one(x)), torch.relu(self.three(x))], 1)
+
+
+def squeezed(rng: random.Random, scale: float) -> Sample:
+    width, size = rng.choice([8, 16, 16, 24, 32]), rng.choice([128, 224, 224, 288])
+    batch, inputs = max(1, int(scale * rng.choice([16, 32, 64]))), rng.choice([64, 96])
+    stem = nn.Sequential(nn.Conv2d(3, inputs, rng.choice([3, 7]), 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, ceil_mode=True))
+    body: list[nn.Module] = []
+    for stage in range(3):
+        inner = width * (stage + 1)
+        body += [Squeezed(inputs, inner), Squeezed(8 * inner, inner), nn.MaxPool2d(3, 2, ceil_mode=True)]
+        inputs = 8 * inner
+    head = [nn.Dropout(0.5), nn.Conv2d(inputs, 1000, 1), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(stem, *body, *head), torch.zeros(batch, 3, size, size), cross_entropy(batch), "sgd"
 
 
 def grouped(rng: random.Random, scale: float) -> Sample:
@@ -513,9 +541,41 @@ def signal(rng: random.Random, scale: float) -> Sample:
     return model, rows, cross_entropy(batch), "adamw"
 
 
+class Series(nn.Module):
+    """Over time, with kernels whose taps are farther and farther apart."""
+
+    def __init__(self, inputs: int, width: int, kernel: int, levels: int, both: bool):
+        super().__init__()
+        self.stem, self.head = nn.Conv1d(inputs, width, 1), nn.Linear(width, 10)
+        self.layers = nn.ModuleList()
+        for level in range(levels):
+            reach = (kernel - 1) << level
+            self.layers.append(
+                nn.Sequential(
+                    nn.ConstantPad1d((reach // 2, reach - reach // 2) if both else (reach, 0), 0.0),
+                    nn.Conv1d(width, width, kernel, dilation=1 << level),
+                    nn.ReLU(),
+                    nn.Dropout(0.1),
+                )
+            )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.stem(x)
+        for layer in self.layers:
+            x = torch.relu(x + layer(x))
+        return self.head(x.mean(-1))
+
+
+def series(rng: random.Random, scale: float) -> Sample:
+    length, batch = rng.choice([128, 400, 1000, 3000]), max(1, int(scale * rng.choice([8, 32, 64])))
+    inputs, kernel = rng.choice([1, 8, 40]), rng.choice([2, 3, 3, 5, 7])
+    model = Series(inputs, rng.choice([32, 64, 128, 128, 256]), kernel, rng.choice([4, 6, 8]), rng.random() < 0.5)
+    return model, torch.zeros(batch, inputs, length), cross_entropy(batch), rng.choice(["sgd", "adamw"])
+
+
 class Speech(nn.Module):
-    """Waves become frames by convolutions, their places are told by one grouped convolution with a long kernel, and
-    attention goes over them."""
+    """Waves become frames by convolutions, their places are told by one grouped convolution with a long kernel, or by
+    several with shorter ones, and attention goes over them."""
 
     def __init__(self, width: int, heads: int, kernel: int, groups: int, channels: int, classes: int):
         super().__init__()
@@ -524,7 +584,10 @@ class Speech(nn.Module):
             frames += [nn.Conv1d(channels, channels, kernel_of, 2, bias=False), nn.GELU()]
         self.frames = nn.Sequential(*frames)
         self.project = nn.Linear(channels, width)
-        self.places = nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=groups)
+        several = 1 if kernel > 30 else 4
+        self.places = nn.Sequential(
+            *(nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=groups) for _ in range(several))
+        )
         self.layers = nn.Sequential(*(Attention(width, heads, 4 * width, False, False) for _ in range(2)))
         self.head = nn.Linear(width, classes)
 
@@ -537,7 +600,7 @@ class Speech(nn.Module):
 def speech(rng: random.Random, scale: float) -> Sample:
     heads = rng.choice([4, 6, 8, 12])
     width, batch = heads * 64, max(1, int(scale * rng.choice([4, 8, 16])))
-    model = Speech(width, heads, rng.choice([31, 64, 128, 128]), rng.choice([1, 8, 16, 16]), rng.choice([128, 256, 512]), 12)
+    model = Speech(width, heads, rng.choice([15, 19, 31, 64, 128, 128]), rng.choice([1, 8, 16, 16]), rng.choice([128, 256, 512]), 12)
     waves = torch.zeros(batch, 1, rng.choice([16000, 32000, 64000]))
     return model, waves, cross_entropy(batch), rng.choice(["sgd", "adamw"])
 
@@ -647,9 +710,12 @@ SORTS = [
     residual,
     speech,
     shuffled,
+    series,
     transformer,
     branching,
+    residual,
     mobile,
+    squeezed,
     large_head,
 ]
 # Of a processor people ask for less at a time.

@@ -60,6 +60,10 @@ void fill_covariances(const Eigen::MatrixXd& of_points, const std::vector<SeenSu
   }
 }
 
+Error not_positive_definite() {
+  return Error(ErrorKind::kFailed, "the covariance of what was measured is not positive definite");
+}
+
 }  // namespace
 
 SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, std::vector<SeenSum> seen,
@@ -92,6 +96,25 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     return sum;
   };
   factor_.resize(n, n);
+  // What single terms tell comes first: around that, the shares of the others are nearly right.
+  if (straight > 0) {
+    const std::vector<SeenSum> single(given.begin(), given.begin() + straight);
+    Eigen::MatrixXd head(straight, straight);
+    fill_covariances(covariance, single, 0, head);
+    head.diagonal() += variance.head(straight);
+    if (!continue_cholesky(&head, 0)) throw not_positive_definite();
+    Eigen::VectorXd told(straight);
+    for (Eigen::Index i = 0; i < straight; ++i) {
+      const SeenSum& one = single[static_cast<std::size_t>(i)];
+      told(i) = one.log_value - log_sum(one.terms, mean);
+    }
+    head.triangularView<Eigen::Lower>().solveInPlace(told);
+    head.triangularView<Eigen::Lower>().adjoint().solveInPlace(told);
+    for (Eigen::Index i = 0; i < straight; ++i)
+      behind_(single[static_cast<std::size_t>(i)].terms.front().point) += told(i);
+    values_ = mean + covariance * behind_;
+    factor_.topLeftCorner(straight, straight) = head;
+  }
   double gained = INFINITY, before = misfit(values_, behind_);
   for (int round = 0;; ++round) {
     seen_ = given;
@@ -101,11 +124,9 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
       rest(i) = one.log_value - to_shares(one.terms, values_);
       for (const SumTerm& t : one.terms) rest(i) += t.weight * (values_(t.point) - mean(t.point));
     }
-    const Eigen::Index done = round > 0 ? straight : 0;
-    fill_covariances(covariance, seen_, done, factor_);
-    factor_.diagonal().tail(n - done) += variance.tail(n - done);
-    if (!continue_cholesky(&factor_, done))
-      throw Error(ErrorKind::kFailed, "the covariance of what was measured is not positive definite");
+    fill_covariances(covariance, seen_, straight, factor_);
+    factor_.diagonal().tail(n - straight) += variance.tail(n - straight);
+    if (!continue_cholesky(&factor_, straight)) throw not_positive_definite();
     solved_ = factor_.triangularView<Eigen::Lower>().solve(rest);
     factor_.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
     Eigen::VectorXd straightened = Eigen::VectorXd::Zero(mean.size());
@@ -115,7 +136,6 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     }
     const bool settled = gained < std::max(kSettled * static_cast<double>(n), kLeastGained * before);
     if (settled || round == kRounds || straight == n) {
-      if (straight == n) values_ = mean + covariance * straightened;
       behind_ = straightened;
       break;
     }

@@ -243,8 +243,12 @@ MeasuredWorks measured_works(const DeviceProfile& profile, Computes asked) {
   if (!relative || relative->device == profile.device()) return out;
   const DeviceProfile there(profile.store(), relative->device, profile.recipe());
   MeasuredWorks of_relative = Selection(there, asked).take();
+  // What a card draws when it has nothing to do, it also draws while it works.
+  const std::optional<double> idle_here = profile.idle_power_w(), idle_there = there.idle_power_w();
+  const double more_w = idle_here && idle_there ? *idle_here - *idle_there : 0;
   for (MeasuredWork& work : of_relative.seen) {
-    if (out.seen.size() >= kMostWorkPoints) break;
+    if (out.seen.size() >= kMostWorkPoints + kMostWithin) break;
+    if (work.energy_j) *work.energy_j = std::max(*work.energy_j + more_w * work.time_s, 0.1 * *work.energy_j);
     work.where = Where::kElsewhere;
     work.host_s.reset();  // of another host
     out.seen.push_back(std::move(work));

@@ -25,7 +25,7 @@ constexpr double kOwn = 0.1;  // what no other call tells
 // Correlations within a family: of calls of another name, and on other units, of their factor and their
 // shape.
 constexpr double kOtherName = 0.6, kOtherUnit = 0.7, kOtherUnitShape = 0.85;
-constexpr Coordinates kLengths = {12, 8, 10, 10, 10, 6, 10, 5, 3, 6, 6, 6, 2.5, 4, 2.5};
+constexpr Coordinates kLengths = {12, 8, 10, 10, 10, 6, 10, 5, 3, 3, 6, 6, 6, 2.5, 4, 2.5};
 // Calls take this much more than their roof, before anything is known.
 constexpr double kAboveRoof = 0.6;
 

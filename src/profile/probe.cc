@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/layer_models.h"
+#include "model/part_work.h"
 
 namespace ampere {
 namespace {
@@ -33,8 +34,9 @@ bool metered(const DeviceProfile& profile, const SurfacePlan& plan, std::optiona
          metered(profile.points(probe_of(plan.surface).name), at);
 }
 
+// What they cost is told unless all of them are wanted whatever it is.
 std::vector<Place> places_of(const LayerModels& models, const std::vector<SurfacePlan>& plans,
-                             const std::vector<Layer>& layers) {
+                             const std::vector<Layer>& layers, bool all) {
   std::map<std::string, const SurfacePlan*> by_layer;
   for (const SurfacePlan& p : plans) by_layer[p.layer_key] = &p;
   std::map<std::pair<std::string, Channels>, Place> places;
@@ -44,15 +46,30 @@ std::vector<Place> places_of(const LayerModels& models, const std::vector<Surfac
     ++place.count;
   }
   std::vector<Place> out;
+  std::vector<std::size_t> told;  // by what else was measured on the device
   for (auto& [key, place] : places) {
-    if (!metered(models.profile(), *place.plan)) {
-      place.unprofiled = true;
-    } else {
-      const SurfacePrediction p = models.energies(place.plan->key, {place.channels});
+    const std::string& surface = place.plan->key;
+    if (metered(models.profile(), *place.plan)) {
+      const SurfacePrediction p = models.energies(surface, {place.channels});
       place.energy_j = place.count * p.mean(0);
       place.unknown_j = place.count * std::sqrt(std::max(0.0, p.covariance(0, 0)));
+    } else if (!all && !is_loop_part(place.plan->kind) && models.tells(surface) &&
+               models.told(surface, place.channels)) {
+      told.push_back(out.size());
+    } else {
+      place.unprofiled = true;
     }
     out.push_back(place);
+  }
+  if (told.empty()) return out;
+  std::vector<LayerPlace> asked;
+  for (const std::size_t i : told) asked.push_back({out[i].plan->key, out[i].channels});
+  const WorkCosts& costs = models.unmeasured(asked);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    Place& place = out[told[i]];
+    place.energy_j = place.count * costs.energy_j(row);
+    place.unknown_j = place.energy_j * std::sqrt(std::max(0.0, costs.energy_covariance(row, row)));
   }
   return out;
 }
@@ -61,14 +78,13 @@ std::vector<Place> places_of(const LayerModels& models, const std::vector<Surfac
 
 ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& layers, const Measure& measure,
                           const ProbeOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
   const std::vector<SurfacePlan> plans = split_plans(layers);
   if (profile.points(empty_surface().name).empty()) {
     const MeasureRequest request = request_for(empty_iteration(), 1, options.how);
     profile.add_point(empty_surface(), {0, 0}, provenance(request), measure_as_asked(measure, request));
   }
   ProbeSummary summary;
-  std::vector<Place> places = places_of(LayerModels(profile, plans), plans, layers);
+  std::vector<Place> places = places_of(LayerModels(profile, plans), plans, layers, options.all);
   summary.layers = static_cast<int>(places.size());
   double total_j = 0;
   for (const Place& p : places) total_j += p.energy_j;
@@ -85,8 +101,11 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
     return std::make_pair(a.unprofiled, a.unknown_j) > std::make_pair(b.unprofiled, b.unknown_j);
   });
   int done = 0;
+  const auto measuring = std::chrono::steady_clock::now();
   for (const Place& p : wanted) {
     if (options.enough && options.enough()) break;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - measuring;
+    if (!p.unprofiled && taken.count() > options.seconds_a_layer * static_cast<double>(layers.size())) break;
     const MeasureRequest request = request_for(p.plan->variant(p.channels), p.plan->kind.batch, options.how);
     try {
       const Measurement m = measure_as_asked(measure, request);
@@ -97,7 +116,7 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
     }
     if (options.progress) options.progress(++done, static_cast<int>(wanted.size()));
   }
-  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - measuring).count();
   return summary;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "ampere/profile.h"
@@ -14,8 +15,11 @@ struct ProbeOptions {
   MeasureOptions how;
   bool all = false;  // every layer; false: those that matter
   // A layer matters when its own uncertainty makes up more than this share of the network's energy, or when
-  // nothing of its kind was metered.
+  // nothing tells what it costs.
   double matters = 0.001;
+  // Those that are least sure come first, until this time for each layer of the network is over; layers that
+  // nothing tells are measured in any case.
+  double seconds_a_layer = std::numeric_limits<double>::infinity();
   std::function<bool()> enough;  // asked before each layer; true ends the probing
   std::function<void(int done, int of)> progress;
 };

@@ -5,6 +5,12 @@
 #include "tune/limited.h"
 
 namespace ampere {
+namespace {
+
+// Where energy is nearly as cheap as time, probing takes at most this for each layer of the network.
+constexpr double kProbingSecondsALayer = 0.15;
+
+}  // namespace
 
 ProbeSummary probe_model(const Session& session, DeviceProfile& profile, const Network& network,
                          const TrainingSetup& setup, const ProfilingOptions& options, bool all,
@@ -13,6 +19,7 @@ ProbeSummary probe_model(const Session& session, DeviceProfile& profile, const N
   measure_idle(session, profile);
   ProbeOptions probe = probing(session, setup, options);
   probe.all = all;
+  if (!all && session.keeps_power) probe.seconds_a_layer = kProbingSecondsALayer;
   probe.progress = [&](int done, int of) {
     if (on_step) on_step({"probing", done, of, std::nullopt, "layers at their own channels"});
   };

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <random>
 
 #include "ampere/profile.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "layers/parse.h"
+#include "model/part_work.h"
+#include "model/roof.h"
 #include "model/surface_plan.h"
 #include "network/network_json.h"
 #include "session/access.h"
@@ -15,8 +17,11 @@ namespace {
 
 // Building a step, and running it some ten times.
 constexpr double kTimingSeconds = 180;
-// Of a step those that take the longest are kept: the rest is next to nothing, and much like others.
-constexpr std::size_t kMostOfAStep = 32;
+// Of a step those kinds are kept that should take the longest, and some of the others. What they did take
+// must not decide: of calls that are alike only the slow ones would be kept, and all would be believed to be
+// slow.
+constexpr std::size_t kLongestOfAStep = 28;
+constexpr std::size_t kOthersOfAStep = 12;
 // How well the same call's time comes again in another network of its sort.
 constexpr double kLeastTimingError = 0.05;
 
@@ -55,6 +60,29 @@ Measurement within_step(const std::vector<double>& seconds) {
   return m;
 }
 
+// What all calls of a kind should take, as far as their work tells.
+double believed_s(const Layer& layer, std::size_t calls, const Roof& roof, const std::string& recipe) {
+  try {
+    double sum = 0;
+    for (const CountedWork& w : work_of_part(layer.kind, recipe).value_or(std::vector<CountedWork>{}))
+      sum += w.count * roof.seconds(w.work);
+    return sum * static_cast<double>(calls);
+  } catch (const Error&) {  // nobody can tell
+    return 0;
+  }
+}
+
+// Those of `kinds` that are kept; which of the others, goes by nothing that was measured.
+std::vector<std::size_t> kept_of(std::vector<std::size_t> kinds, const std::vector<double>& believed) {
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [&](std::size_t a, std::size_t b) { return believed[a] > believed[b]; });
+  const std::size_t longest = std::min(kinds.size(), kLongestOfAStep);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(kinds.size()));
+  std::shuffle(kinds.begin() + static_cast<std::ptrdiff_t>(longest), kinds.end(), random);
+  kinds.resize(std::min(kinds.size(), longest + kOthersOfAStep));
+  return kinds;
+}
+
 }  // namespace
 
 int time_calls(Device& device, const Model& step, const Model& kinds, const std::vector<StepCall>& calls,
@@ -81,24 +109,23 @@ int time_calls(Device& device, const Model& step, const Model& kinds, const std:
   const std::vector<SurfacePlan> plans = split_plans(layers);
   std::map<std::string, const SurfacePlan*> by_layer;
   for (const SurfacePlan& plan : plans) by_layer[plan.layer_key] = &plan;
-  std::vector<std::size_t> longest;
+  const Roof roof = believed_roof(profile.call_style().accelerator);
+  std::vector<std::size_t> kinds_called;
+  std::vector<double> believed(layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (!seconds[i].empty()) longest.push_back(i);
+    if (seconds[i].empty()) continue;
+    kinds_called.push_back(i);
+    believed[i] = believed_s(layers[i], seconds[i].size(), roof, profile.recipe());
   }
-  const auto taken = [&](std::size_t i) {
-    return std::accumulate(seconds[i].begin(), seconds[i].end(), 0.0);
-  };
-  std::stable_sort(longest.begin(), longest.end(),
-                   [&](std::size_t a, std::size_t b) { return taken(a) > taken(b); });
-  longest.resize(std::min(longest.size(), kMostOfAStep));
+  const std::vector<std::size_t> kept = kept_of(std::move(kinds_called), believed);
   Store::Transaction transaction(profile.store());
-  for (const std::size_t i : longest) {
+  for (const std::size_t i : kept) {
     const StoredSurface surface = probe_of(by_layer.at(layers[i].key())->surface, Purpose::kWithin);
     if (!profile.points(surface.name).empty()) continue;
     profile.add_point(surface, layers[i].channels, "{}", within_step(seconds[i]));
   }
   transaction.commit();
-  return static_cast<int>(longest.size());
+  return static_cast<int>(kept.size());
 }
 
 }  // namespace ampere

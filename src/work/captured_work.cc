@@ -246,8 +246,10 @@ class Reader {
     return work;
   }
 
-  static bool is_strided(const std::vector<double>& strides) {
-    return std::any_of(strides.begin(), strides.end(), [](double s) { return s > 1; });
+  static double most_of(const std::vector<double>& numbers) {
+    double most = 1;
+    for (const double n : numbers) most = std::max(most, n);
+    return most;
   }
 
   void convolution(const AtenCall& call) {
@@ -255,7 +257,8 @@ class Reader {
     if (!x || !weight || call.makes.empty()) return other(call);
     const CallTensor& y = *call.makes.front();
     OpWork work = convolved(call, *x, *weight, y, 6, false);
-    work.strided = is_strided(call.numbers(3));
+    work.strided = most_of(call.numbers(3)) > 1;
+    work.dilation = most_of(call.numbers(5));
     add(std::move(work));
     if (!call.argument(2)) return;
     OpWork bias = begun(call, OpFamily::kPointwise, "plain");
@@ -278,7 +281,8 @@ class Reader {
       work.flops *= passes;
       work.bytes *= passes;
       work.launches = passes;
-      work.strided = is_strided(call.numbers(4));
+      work.strided = most_of(call.numbers(4)) > 1;
+      work.dilation = most_of(call.numbers(6));
       add(std::move(work));
     }
     if (wanted[2] > 0) {
@@ -493,7 +497,7 @@ std::vector<CountedWork> work_of_body(Json body, TensorFloat tensor_float) {
   std::vector<CountedWork> works = Reader(calls, tensor_float).read();
   for (const CountedWork& w : works) {
     for (const double value : {w.work.flops, w.work.bytes, w.work.launches, w.work.rows, w.work.columns,
-                               w.work.depth, w.work.groups, w.work.kernel_area}) {
+                               w.work.depth, w.work.groups, w.work.kernel_area, w.work.dilation}) {
       if (!(value >= 0 && value < kMostOfAnything))
         throw bad_input("captured calls: a call is too large to be true");
     }

@@ -9,7 +9,7 @@ namespace {
 
 auto all_of(const OpWork& w) {
   return std::tie(w.family, w.name, w.arithmetic, w.flops, w.bytes, w.launches, w.rows, w.columns, w.depth,
-                  w.groups, w.kernel_area, w.strided, w.layout, w.element_bytes, w.backward);
+                  w.groups, w.kernel_area, w.dilation, w.strided, w.layout, w.element_bytes, w.backward);
 }
 
 double log2_of(double value) { return std::log2(std::max(value, 1.0)); }
@@ -89,6 +89,7 @@ Coordinates coordinates_of(const OpWork& w, double roof_s) {
           log2_of(w.depth),
           log2_of(w.groups),
           log2_of(w.kernel_area),
+          log2_of(w.dilation),
           w.strided ? 1.0 : 0.0,
           product ? alignment(w.rows, most) : 0,
           has_columns(w.family) ? alignment(w.columns, most) : 0,

@@ -50,6 +50,7 @@ struct OpWork {
   // captured_work.cc what theirs are.
   double rows = 1, columns = 1, depth = 1, groups = 1;
   double kernel_area = 1;
+  double dilation = 1;  // places between two taps of a kernel, the most of its dimensions
   bool strided = false;
   double layout = 0;  // of its tensors: 0 as they come, else channels last, transposed or mixed
   int element_bytes = 4;
@@ -66,7 +67,7 @@ struct CountedWork {
 };
 
 // Where a call lies among all calls, in numbers that are near for calls that cost alike, and far for others.
-inline constexpr std::size_t kCoordinates = 15;
+inline constexpr std::size_t kCoordinates = 16;
 using Coordinates = std::array<double, kCoordinates>;
 // `roof_s`: what the device needs for it at best.
 Coordinates coordinates_of(const OpWork& work, double roof_s);
