@@ -28,7 +28,7 @@ std::map<std::string, std::int64_t> dims_of(const Json& body) {
   return dims;
 }
 
-KnownNetworkPtr network_of(Api& api, const ApiCall& call) {
+ServedNetworkPtr network_of(Api& api, const ApiCall& call) {
   return api.networks().find(call.body["network"], dims_of(call.body), call.request.may_wait);
 }
 
@@ -63,7 +63,7 @@ void put_recipe(std::vector<std::string>& words, const Json& body) {
 }
 
 // A verb about one network, in a process of its own.
-Json told_by(Api& api, const std::string& verb, std::vector<std::string> words, const KnownNetwork& network,
+Json told_by(Api& api, const std::string& verb, std::vector<std::string> words, const ServedNetwork& network,
              const Json& body) {
   const std::string model = api.networks().model_argument(network);
   words.insert(words.begin(), {verb, "--json", "--quiet", "--store=" + api.options().store,
@@ -94,7 +94,7 @@ Json safe_jobs(Api& api, Json file) {
     const std::string text = job["network"];
     const bool is_digest =
         text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-    const KnownNetworkPtr known =
+    const ServedNetworkPtr known =
         api.networks().find(is_digest ? Json{{"id", text}} : Json{{"zoo", text}}, {}, true);
     job["network"] = api.networks().model_argument(*known);
   }
@@ -156,7 +156,7 @@ HttpResponse answer_upload(Api& api, const ApiCall& call) {
   if (name.empty())
     throw bad_input(
         "the file has no name; say it with X-Filename or ?name=, since its ending tells the format");
-  const KnownNetworkPtr known = api.networks().add(call.request.file, name, reading);
+  const ServedNetworkPtr known = api.networks().add(call.request.file, name, reading);
   HttpResponse response = json_response(known->info, 201);
   response.headers.emplace_back("Location", "/api/v1/networks/" + known->id);
   return response;
@@ -167,7 +167,7 @@ HttpResponse answer_network(Api& api, const ApiCall& call) {
 }
 
 HttpResponse answer_network_file(Api& api, const ApiCall& call) {
-  const KnownNetworkPtr known = api.networks().find_id(call.names[0]);
+  const ServedNetworkPtr known = api.networks().find_id(call.names[0]);
   HttpResponse response;
   response.body =
       network_to_json(known->loaded.network).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -177,7 +177,7 @@ HttpResponse answer_network_file(Api& api, const ApiCall& call) {
 
 HttpResponse answer_estimate(Api& api, const ApiCall& call) {
   const Json& body = call.body;
-  const KnownNetworkPtr network = network_of(api, call);
+  const ServedNetworkPtr network = network_of(api, call);
   TrainingSetup setup{body.value("batch", network->batch), recipe_of(body)};
   EstimateOptions options;
   options.method = body.value("method", options.method);
@@ -228,7 +228,7 @@ HttpResponse answer_estimate(Api& api, const ApiCall& call) {
 }
 
 HttpResponse answer_layers(Api& api, const ApiCall& call) {
-  const KnownNetworkPtr network = network_of(api, call);
+  const ServedNetworkPtr network = network_of(api, call);
   Json told = layers_json(network->loaded, call.body.value("batch", network->batch));
   told["network"] = network->info;
   return json_response(told);
@@ -236,7 +236,7 @@ HttpResponse answer_layers(Api& api, const ApiCall& call) {
 
 HttpResponse answer_prune(Api& api, const ApiCall& call) {
   const Json& body = call.body;
-  const KnownNetworkPtr network = network_of(api, call);
+  const ServedNetworkPtr network = network_of(api, call);
   std::vector<std::string> words;
   put_options(words, body,
               {"device", "budget", "risk", "by", "rank", "multiple_of", "min_channels", "search",
@@ -245,14 +245,14 @@ HttpResponse answer_prune(Api& api, const ApiCall& call) {
     words.push_back("--keep=" + layer.get<std::string>());
   Json told = told_by(api, "prune", words, *network, body);
   const std::string name = network->info.value("name", "network");
-  const KnownNetworkPtr pruned =
+  const ServedNetworkPtr pruned =
       api.networks().add(network_from_json(told.at("network"), name), name + " pruned");
   told["id"] = pruned->id;
   return json_response(told);
 }
 
 HttpResponse answer_tune(Api& api, const ApiCall& call) {
-  const KnownNetworkPtr network = network_of(api, call);
+  const ServedNetworkPtr network = network_of(api, call);
   std::vector<std::string> words;
   put_options(
       words, call.body,
@@ -297,7 +297,7 @@ HttpResponse answer_new_job(Api& api, const ApiCall& call) {
   if (body.contains("network") && !body["network"].is_null()) {
     if (body.contains("minutes"))
       throw bad_input("minutes is for profiling the device itself; leave network away, or minutes");
-    const KnownNetworkPtr network = network_of(api, call);
+    const ServedNetworkPtr network = network_of(api, call);
     words.push_back("--batch=" + std::to_string(body.value("batch", network->batch)));
     put_options(words, body, {"target"});
     if (body.value("exact", false)) words.emplace_back("--exact");

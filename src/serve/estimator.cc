@@ -40,7 +40,7 @@ constexpr int kMostFitted = 20'000;
 
 bool is_sheet_name(const std::string& device) { return device.rfind(kSheet, 0) == 0; }
 
-std::string question(const std::string& device, const KnownNetwork& network, const TrainingSetup& setup,
+std::string question(const std::string& device, const ServedNetwork& network, const TrainingSetup& setup,
                      const EstimateOptions& o) {
   return device + "|" + network.id + "|" + std::to_string(setup.batch) + "|" + setup.recipe.word() + "|" +
          o.method + "|" + (o.mode == MeasureMode::kReplay ? "r" : "e") + "|" +
@@ -118,7 +118,8 @@ std::shared_ptr<Estimator::Slot> Estimator::slot(const std::string& device) {
   return slots_.emplace(device, made).first->second;
 }
 
-std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device, const KnownNetwork& network,
+std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device,
+                                                       const ServedNetwork& network,
                                                        const TrainingSetup& setup,
                                                        const EstimateOptions& options) {
   const std::string key = question(device, network, setup, options);
@@ -182,7 +183,7 @@ std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device
   return made;
 }
 
-EstimateAnswer Estimator::answer(const std::string& device, const KnownNetwork& network,
+EstimateAnswer Estimator::answer(const std::string& device, const ServedNetwork& network,
                                  const TrainingSetup& setup, const EstimateOptions& options) {
   look_at_store();
   const auto known = told(device, network, setup, options);
@@ -278,7 +279,7 @@ Json Estimator::knowledge(const std::string& device, const Recipe& recipe, Netwo
   int count = 0;
   const std::int64_t batch = 32;
   for (const ZooEntry& entry : zoo()) {
-    const KnownNetworkPtr network = networks.find({{"zoo", entry.name}}, {}, true);
+    const ServedNetworkPtr network = networks.find({{"zoo", entry.name}}, {}, true);
     Json one = {{"model", entry.name}, {"batch", batch}};
     try {
       const EstimateAnswer a = answer(device, *network, {batch, recipe}, {});

@@ -31,7 +31,7 @@ class Estimator {
 
   // What is asked of one device: the id of a stored one, or how it begins, or "sheet:NAME". The tariff and
   // the length of the job are the caller's. Throws Error as estimate() does.
-  EstimateAnswer answer(const std::string& device, const KnownNetwork& network, const TrainingSetup& setup,
+  EstimateAnswer answer(const std::string& device, const ServedNetwork& network, const TrainingSetup& setup,
                         const EstimateOptions& options);
 
   // The devices of the store, those used last first, as GET /devices tells them.
@@ -50,7 +50,7 @@ class Estimator {
   struct Slot;
   struct Told;
   std::shared_ptr<Slot> slot(const std::string& device);
-  std::shared_ptr<const Told> told(const std::string& device, const KnownNetwork& network,
+  std::shared_ptr<const Told> told(const std::string& device, const ServedNetwork& network,
                                    const TrainingSetup& setup, const EstimateOptions& options);
   void look_at_store();
   std::string stamp() const;

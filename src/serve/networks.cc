@@ -126,8 +126,8 @@ std::string Networks::scratch_path() {
   return folder_ + "/incoming-" + std::to_string(++scratch_);
 }
 
-KnownNetworkPtr Networks::add(const std::string& file, const std::string& name,
-                              const ReadingOptions& options) {
+ServedNetworkPtr Networks::add(const std::string& file, const std::string& name,
+                               const ReadingOptions& options) {
   const std::string tidy = tidy_name(name);
   const std::string format = format_of(tidy, file);
   const std::string digest = digest_of(file).substr(0, 32);
@@ -137,7 +137,7 @@ KnownNetworkPtr Networks::add(const std::string& file, const std::string& name,
   return read(upload, how_json(digest, tidy, format, options));
 }
 
-KnownNetworkPtr Networks::read(const std::string& upload, const Json& how) {
+ServedNetworkPtr Networks::read(const std::string& upload, const Json& how) {
   const std::string id = short_digest(how.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (auto known = kept(id)) return known;
   const std::string name = how["name"];
@@ -167,26 +167,26 @@ KnownNetworkPtr Networks::read(const std::string& upload, const Json& how) {
   return keep(id, network, std::move(info));
 }
 
-KnownNetworkPtr Networks::add(const Network& network, const std::string& name) {
+ServedNetworkPtr Networks::add(const Network& network, const std::string& name) {
   const Json json = network_to_json(network);
   const std::string id = short_digest(json.dump(-1, ' ', false, Json::error_handler_t::replace) + name);
   if (auto known = kept(id)) return known;
   return keep(id, network, info_of(id, name, "json", network, captured_batch(network).value_or(1)));
 }
 
-KnownNetworkPtr Networks::keep(const std::string& id, const Network& network, Json info) {
+ServedNetworkPtr Networks::keep(const std::string& id, const Network& network, Json info) {
   write_file(path(id, ".json"), network_to_json(network).dump(1, ' ', false, Json::error_handler_t::replace));
   write_file(path(id, ".info"), info.dump(1, ' ', false, Json::error_handler_t::replace));
   return kept(id);
 }
 
-KnownNetworkPtr Networks::kept(const std::string& id) {
+ServedNetworkPtr Networks::kept(const std::string& id) {
   {
     const std::lock_guard lock(mutex_);
-    if (const KnownNetworkPtr* known = parsed_.find(id)) return *known;
+    if (const ServedNetworkPtr* known = parsed_.find(id)) return *known;
   }
   if (!fs::exists(path(id, ".info")) || !fs::exists(path(id, ".json"))) return nullptr;
-  auto known = std::make_shared<KnownNetwork>();
+  auto known = std::make_shared<ServedNetwork>();
   known->id = id;
   known->info = read_json_file(path(id, ".info"));
   known->loaded.network = network_from_json(read_json_file(path(id, ".json")), "network " + id);
@@ -196,14 +196,14 @@ KnownNetworkPtr Networks::kept(const std::string& id) {
   return known;
 }
 
-KnownNetworkPtr Networks::find_id(const std::string& id) {
-  KnownNetworkPtr known = is_id(id) ? kept(id) : nullptr;
+ServedNetworkPtr Networks::find_id(const std::string& id) {
+  ServedNetworkPtr known = is_id(id) ? kept(id) : nullptr;
   if (!known) throw HttpError(404, "not_found", "there is no network " + id + " here; send its file again");
   return known;
 }
 
-KnownNetworkPtr Networks::find(const Json& which, const std::map<std::string, std::int64_t>& dims,
-                               bool may_wait) {
+ServedNetworkPtr Networks::find(const Json& which, const std::map<std::string, std::int64_t>& dims,
+                                bool may_wait) {
   if (which.contains("zoo")) {
     std::string text = which["zoo"];
     for (const auto& [name, size] : dims)
@@ -212,9 +212,9 @@ KnownNetworkPtr Networks::find(const Json& which, const std::map<std::string, st
     text = to_text(choice);
     {
       const std::lock_guard lock(mutex_);
-      if (const KnownNetworkPtr* known = parsed_.find(text)) return *known;
+      if (const ServedNetworkPtr* known = parsed_.find(text)) return *known;
     }
-    auto known = std::make_shared<KnownNetwork>();
+    auto known = std::make_shared<ServedNetwork>();
     known->id = text;
     known->loaded = {build(choice), choice, {}, {}, 0};
     known->info = info_of(text, text, "zoo", known->loaded.network, 1);
@@ -222,7 +222,7 @@ KnownNetworkPtr Networks::find(const Json& which, const std::map<std::string, st
     parsed_.put(text, known, 1 + known->loaded.network.nodes().size() / 500);
     return known;
   }
-  KnownNetworkPtr known = find_id(which["id"]);
+  ServedNetworkPtr known = find_id(which["id"]);
   if (dims.empty()) return known;
   if (!known->info.contains("read") || known->info["read"]["format"] != "onnx")
     throw bad_input("dims go with ONNX files and networks of the zoo");
@@ -238,7 +238,7 @@ KnownNetworkPtr Networks::find(const Json& which, const std::map<std::string, st
   return read(upload, how);
 }
 
-std::string Networks::model_argument(const KnownNetwork& network) const {
+std::string Networks::model_argument(const ServedNetwork& network) const {
   return network.loaded.zoo ? network.id : path(network.id, ".json");
 }
 

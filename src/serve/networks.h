@@ -17,13 +17,13 @@
 
 namespace ampere {
 
-struct KnownNetwork {
+struct ServedNetwork {
   std::string id;  // 32 hex digits, or the name of a zoo network
   LoadedModel loaded;
   std::int64_t batch = 1;  // that it was exported with, or 1
   Json info;               // what GET /networks/{id} says
 };
-using KnownNetworkPtr = std::shared_ptr<const KnownNetwork>;
+using ServedNetworkPtr = std::shared_ptr<const ServedNetwork>;
 
 // How a file is read: what `ampere convert` takes as options.
 struct ReadingOptions {
@@ -42,31 +42,31 @@ class Networks {
 
   // Takes the file, which is moved or removed. `name` is what its owner calls it, and tells the format.
   // Throws Error{kBadInput} in the importer's words, HttpError where it takes too long or too much.
-  KnownNetworkPtr add(const std::string& file, const std::string& name, const ReadingOptions& options);
+  ServedNetworkPtr add(const std::string& file, const std::string& name, const ReadingOptions& options);
   // A network file's contents that came of our own work.
-  KnownNetworkPtr add(const Network& network, const std::string& name);
+  ServedNetworkPtr add(const Network& network, const std::string& name);
 
   // {"zoo": "resnet18"} or {"id": "..."}. With other `dims` a file is read again, and a zoo network made with
   // those parameters. Throws HttpError{404}, MustWait where it would have to wait and may not.
-  KnownNetworkPtr find(const Json& which, const std::map<std::string, std::int64_t>& dims, bool may_wait);
-  KnownNetworkPtr find_id(const std::string& id);
+  ServedNetworkPtr find(const Json& which, const std::map<std::string, std::int64_t>& dims, bool may_wait);
+  ServedNetworkPtr find_id(const std::string& id);
 
   // The network file of one, for programs that take a path; that of a zoo network is its name.
-  std::string model_argument(const KnownNetwork& network) const;
+  std::string model_argument(const ServedNetwork& network) const;
   // Where uploads are put before they are added, on the same disk.
   std::string scratch_path();
 
  private:
-  KnownNetworkPtr read(const std::string& upload, const Json& how);
-  KnownNetworkPtr kept(const std::string& id);
-  KnownNetworkPtr keep(const std::string& id, const Network& network, Json info);
+  ServedNetworkPtr read(const std::string& upload, const Json& how);
+  ServedNetworkPtr kept(const std::string& id);
+  ServedNetworkPtr keep(const std::string& id, const Network& network, Json info);
   void make_room();
   std::string path(const std::string& id, const std::string& ending) const;
 
   std::string folder_;
   const ServeOptions& options_;
   std::mutex mutex_;
-  Lru<KnownNetworkPtr> parsed_{256};
+  Lru<ServedNetworkPtr> parsed_{256};
   std::uint64_t scratch_ = 0;
 };
 

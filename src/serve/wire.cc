@@ -497,7 +497,7 @@ void warm_up(Wire& wire) {
   for (const std::string& device : wire.api.estimator().device_ids()) {
     if (wire.ending) return;
     try {
-      const KnownNetworkPtr network = wire.api.networks().find({{"zoo", "lenet5"}}, {}, true);
+      const ServedNetworkPtr network = wire.api.networks().find({{"zoo", "lenet5"}}, {}, true);
       wire.api.estimator().answer(device, *network, {32, {}}, {});
     } catch (const std::exception&) {  // whoever asks is told
     }
