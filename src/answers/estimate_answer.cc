@@ -117,9 +117,13 @@ Json to_json(const EstimateAnswer& a) {
   if (a.sheet) out["sheet"] = {{"name", a.sheet->name}, {"source", a.sheet->source}};
   out["composition"] = {{"factor", e.composition_factor}, {"networks", e.composition_networks}};
   out["fixed"] = {{"energy_j", e.fixed_energy_j}, {"time_s", e.fixed_time_s}};
-  Json layers = Json::array();
-  for (const LayerEstimate& l : e.layers) layers.push_back(layer_json(l));
-  out["layers"] = std::move(layers);
+  out["layers"] = to_json(e.layers);
+  return out;
+}
+
+Json to_json(const std::vector<LayerEstimate>& layers) {
+  Json out = Json::array();
+  for (const LayerEstimate& l : layers) out.push_back(layer_json(l));
   return out;
 }
 

@@ -36,6 +36,8 @@ struct EstimateAnswer {
   Tariff tariff;
 };
 Json to_json(const EstimateAnswer& answer);
+// What it has as "layers".
+Json to_json(const std::vector<LayerEstimate>& layers);
 
 // What it would cost with the framework's kernel tuning, where `tuned` is the profile of that recipe; absent
 // where that was not profiled or is only guessed.

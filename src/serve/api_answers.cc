@@ -41,6 +41,16 @@ Recipe recipe_of(const Json& body) {
   return recipe;
 }
 
+std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// The answer with layers that are text already, in place of none.
+std::string with_layers(const Json& answer, const std::string& layers) {
+  std::string text = json_text(answer);
+  const std::string none = "\"layers\":[]";  // a quote within a text would have a backslash before it
+  const std::size_t at = text.find(none);
+  return text.replace(at + none.size() - 2, 2, layers);
+}
+
 // A field as an option of the command line.
 void put_option(std::vector<std::string>& words, const Json& body, const std::string& field,
                 const std::string& option) {
@@ -199,10 +209,12 @@ HttpResponse answer_estimate(Api& api, const ApiCall& call) {
     devices = body["devices"].get<std::vector<std::string>>();
   else
     devices = api.estimator().device_ids();
-  Json estimates = Json::array();
+  std::string estimates;
   for (const std::string& device : devices) {
+    if (!estimates.empty()) estimates += ",";
     try {
-      EstimateAnswer a = api.estimator().answer(device, *network, setup, options);
+      ServedEstimate served = api.estimator().answer(device, *network, setup, options);
+      EstimateAnswer& a = served.answer;
       a.tariff = tariff;
       a.job = job_length(samples, setup.batch, epochs);
       if (battery) {
@@ -214,17 +226,17 @@ HttpResponse answer_estimate(Api& api, const ApiCall& call) {
         api.metrics().predicted(body["job"], a.device.fingerprint.value("name", "?"), whole.value, whole.low,
                                 whole.high);
       }
-      if (!body.value("layers", true)) a.estimate.layers.clear();
       Json told = to_json(a);
       told["asked"] = device;
-      estimates.push_back(std::move(told));
+      estimates += with_layers(told, body.value("layers", true) ? *served.layers : "[]");
     } catch (const Error& e) {
-      estimates.push_back({{"asked", device}, {"problem", problem_json(e)}});
+      estimates += json_text({{"asked", device}, {"problem", problem_json(e)}});
     }
   }
-  return json_response({{"schema_version", kOutputSchemaVersion},
-                        {"network", network->info.value("id", "")},
-                        {"estimates", std::move(estimates)}});
+  HttpResponse response;
+  response.body = "{\"schema_version\":" + std::to_string(kOutputSchemaVersion) +
+                  ",\"network\":" + json_text(network->id) + ",\"estimates\":[" + estimates + "]}";
+  return response;
 }
 
 HttpResponse answer_layers(Api& api, const ApiCall& call) {

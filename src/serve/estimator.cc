@@ -24,11 +24,7 @@ struct Estimator::Slot {
 
 // What became of one question, also where it was refused.
 struct Estimator::Told {
-  StoredDevice device;
-  std::optional<DataSheet> sheet;
-  std::string model;
-  Estimate estimate;
-  std::optional<Estimate> tuned;
+  ServedEstimate served;
   std::optional<Error> refused;
 };
 
@@ -147,56 +143,58 @@ std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device
   }
   const auto start = std::chrono::steady_clock::now();
   auto made = std::make_shared<Told>();
-  made->device = DeviceAccess::stored(s->device);
-  made->sheet = s->sheet;
-  made->model = network.loaded.network.name();
+  EstimateAnswer& a = made->served.answer;
+  a.device = DeviceAccess::stored(s->device);
+  a.sheet = s->sheet;
+  a.model = network.loaded.network.name();
+  a.setup = setup;
+  a.mode = options.mode;
   const Network& graph = network.loaded.network;
+  std::size_t layers = 0;
   try {
     check(setup);
     check(options);
     parse_layers(graph, setup.batch);
-    made->estimate = estimate_model(DeviceAccess::profile(s->device, setup.recipe), graph, setup, options);
+    a.estimate = estimate_model(DeviceAccess::profile(s->device, setup.recipe), graph, setup, options);
     if (!s->sheet && !setup.recipe.autotune) {
       Recipe tuned = setup.recipe;
       tuned.autotune = true;
-      made->tuned = with_autotune(DeviceAccess::profile(s->device, tuned), graph, setup.batch, options);
+      a.tuned = with_autotune(DeviceAccess::profile(s->device, tuned), graph, setup.batch, options);
     }
+    layers = a.estimate.layers.size();
+    made->served.layers = std::make_shared<std::string>(
+        to_json(a.estimate.layers).dump(-1, ' ', false, Json::error_handler_t::replace));
+    a.estimate.layers.clear();
+    if (a.tuned) a.tuned->layers.clear();
     ++counts_.computed;
   } catch (const Error& e) {
     ++counts_.refused;
     std::string more;
     if (e.kind() == ErrorKind::kNotProfiled) {
       more = s->sheet ? "\nand a data sheet does not tell them: measure them on the device"
-                      : other_precision(DeviceAccess::store(s->device), made->device, graph, setup, options);
+                      : other_precision(DeviceAccess::store(s->device), a.device, graph, setup, options);
     }
     made->refused = Error(e.kind(), e.what() + more);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const std::lock_guard lock(mutex_);
   fitting_s_ += took.count();
-  if (!made->refused && !made->sheet && generation == generation_) {
-    auto& [sum, count] = measured_[{made->device.fingerprint.value("name", "?"), made->device.id}];
-    sum += 1 - made->estimate.unmeasured;
+  if (generation != generation_) return made;
+  if (!made->refused && !a.sheet) {
+    auto& [sum, count] = measured_[{a.device.fingerprint.value("name", "?"), a.device.id}];
+    sum += 1 - a.estimate.unmeasured;
     ++count;
   }
-  if (generation == generation_) answers_.put(key, made, 8 + made->estimate.layers.size());
+  answers_.put(key, made, 8 + layers);
   return made;
 }
 
-EstimateAnswer Estimator::answer(const std::string& device, const ServedNetwork& network,
+ServedEstimate Estimator::answer(const std::string& device, const ServedNetwork& network,
                                  const TrainingSetup& setup, const EstimateOptions& options) {
   look_at_store();
   const auto known = told(device, network, setup, options);
   if (known->refused) throw Error(*known->refused);
-  EstimateAnswer a;
-  a.device = known->device;
-  a.sheet = known->sheet;
-  a.model = known->model;
-  a.setup = setup;
-  a.mode = options.mode;
-  a.estimate = known->estimate;
-  a.tuned = known->tuned;
-  return a;
+  return known->served;
 }
 
 std::map<std::pair<std::string, std::string>, double> Estimator::coverage() const {
@@ -282,7 +280,7 @@ Json Estimator::knowledge(const std::string& device, const Recipe& recipe, Netwo
     const ServedNetworkPtr network = networks.find({{"zoo", entry.name}}, {}, true);
     Json one = {{"model", entry.name}, {"batch", batch}};
     try {
-      const EstimateAnswer a = answer(device, *network, {batch, recipe}, {});
+      const EstimateAnswer a = answer(device, *network, {batch, recipe}, {}).answer;
       const Interval& energy = a.estimate.energy_j;
       one["energy_j"] = energy.value;
       one["half_width"] = energy.value > 0 ? energy.high / energy.value - 1 : 0;

@@ -23,6 +23,12 @@ struct EstimateCounts {
   std::atomic<std::uint64_t> refused{0};
 };
 
+// Layers do not depend on prices and lengths of jobs, and are most of the text: they are written once.
+struct ServedEstimate {
+  EstimateAnswer answer;                      // without layers
+  std::shared_ptr<const std::string> layers;  // to_json() of them
+};
+
 // All members may be called by several threads; of one device one estimate at a time is computed.
 class Estimator {
  public:
@@ -31,7 +37,7 @@ class Estimator {
 
   // What is asked of one device: the id of a stored one, or how it begins, or "sheet:NAME". The tariff and
   // the length of the job are the caller's. Throws Error as estimate() does.
-  EstimateAnswer answer(const std::string& device, const ServedNetwork& network, const TrainingSetup& setup,
+  ServedEstimate answer(const std::string& device, const ServedNetwork& network, const TrainingSetup& setup,
                         const EstimateOptions& options);
 
   // The devices of the store, those used last first, as GET /devices tells them.
