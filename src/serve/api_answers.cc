@@ -303,8 +303,7 @@ HttpResponse answer_new_job(Api& api, const ApiCall& call) {
   const ServeOptions& o = api.options();
   if (o.worker.empty() || o.program.empty())
     throw HttpError(409, "worker", "this server has no worker to profile with; start it with --worker");
-  std::vector<std::string> words = {"--store=" + o.store, "--worker=" + o.worker};
-  if (!o.meter.empty()) words.push_back("--meter=" + o.meter);
+  std::vector<std::string> words;
   put_recipe(words, body);
   if (body.contains("network") && !body["network"].is_null()) {
     if (body.contains("minutes"))

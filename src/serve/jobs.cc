@@ -69,9 +69,11 @@ ServeJobs::ServeJobs(std::string folder, const ServeOptions& options)
       job->progress = kept.value("progress", Json());
       job->result = kept.value("result", Json());
       job->problem = kept.value("problem", Json());
-      job->created_at = r.text("created_at", "");
-      job->started_at = r.text("started_at", "");
-      job->ended_at = r.text("ended_at", "");
+      job->created_at = r.text("created_at");
+      for (const auto& [name, time] :
+           {std::pair{"started_at", &job->started_at}, {"ended_at", &job->ended_at}}) {
+        if (kept.contains(name) && kept[name].is_string()) *time = kept[name];
+      }
       if (!job->is_over()) job->state = "interrupted";
       jobs_[job->id] = job;
     } catch (const std::exception&) {
@@ -252,7 +254,13 @@ void ServeJobs::work() {
 }
 
 void ServeJobs::run(const std::shared_ptr<OneJob>& job) {
-  std::vector<std::string> command = {options_.program, "profile", "--json", "--progress-json"};
+  std::vector<std::string> command = {options_.program,
+                                      "profile",
+                                      "--json",
+                                      "--progress-json",
+                                      "--store=" + options_.store,
+                                      "--worker=" + options_.worker};
+  if (!options_.meter.empty()) command.push_back("--meter=" + options_.meter);
   command.insert(command.end(), job->words.begin(), job->words.end());
   ChildOptions child;
   child.stop = [&] { return job->stop || ends_; };

@@ -30,7 +30,8 @@ class ServeJobs {
   ServeJobs(const ServeJobs&) = delete;
   ServeJobs& operator=(const ServeJobs&) = delete;
 
-  // `request` is told again with the job; `words` are what follows `ampere profile`. Returns the id. Throws
+  // `request` is told again with the job; `words` follow `ampere profile`; the store and the
+  // worker are this server's. Returns the id. Throws
   // HttpError{503} where too many wait.
   std::string add(const Json& request, const std::vector<std::string>& words);
   Json list() const;

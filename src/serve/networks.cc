@@ -156,7 +156,8 @@ ServedNetworkPtr Networks::read(const std::string& upload, const Json& how) {
   } const cleared{converted};
   const Json told = run_limited(words, options_, {{upload, name}, {converted, name}});
   Network network = network_from_json(read_json_file(converted), name);
-  network.set_name(stem_of(name));
+  // Imported ones are called as their file is, which has another name here.
+  if (how["format"] != "json") network.set_name(stem_of(name));
   const std::int64_t batch =
       captured_batch(network).value_or(told.is_object() ? told.value("batch", std::int64_t{1}) : 1);
   Json info = info_of(id, name, how["format"], network, batch);
