@@ -3,6 +3,7 @@ sockets, and stopped at the end."""
 
 import http.client
 import json
+import pathlib
 import re
 import signal
 import socket
@@ -59,7 +60,7 @@ class Server:
 
     def memory(self):
         """Resident kibibytes."""
-        text = open(f"/proc/{self.process.pid}/status", encoding="utf-8").read()
+        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
         return int(re.search(r"VmRSS:\s+(\d+)", text)[1])
 
     def ask(self, method, path, body=None, headers=None, timeout=support.PATIENCE_S):

@@ -474,7 +474,9 @@ class Doorkeeper {
       if (connection->is_idle() && (!longest || connection->idle_since() < longest->idle_since()))
         longest = connection;
     }
-    if (longest) longest->close();
+    if (!longest) return;
+    longest->close();
+    wire_.connections.erase(longest);  // it goes when its last handler has run
   }
 
   Wire& wire_;
