@@ -1,12 +1,10 @@
 // ampere serve: the same answers over HTTP, for programs and for people with a browser.
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <memory>
-#include <mutex>
 
-#include "base/quantity_text.h"
 #include "common.h"
+#include "metrics_options.h"
 #include "serve/server.h"
 #include "store/address.h"
 #include "text.h"
@@ -24,16 +22,6 @@ struct ServeArguments {
   std::int64_t body_kib = 1024;
   std::int64_t memory_mib = 8192;
 };
-
-// Its first line, without what an editor leaves at the end.
-std::string token_in(const std::string& path) {
-  std::ifstream file(path);
-  std::string token;
-  if (!std::getline(file, token)) throw bad_input(path + ": no token can be read from it");
-  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
-  if (token.empty()) throw bad_input(path + ": its first line is empty, and should be the token");
-  return token;
-}
 
 // Beside the store, so that both are moved and removed together.
 std::string usual_state(const ServeArguments& o) {

@@ -293,6 +293,14 @@ HttpResponse answer_schedule(Api& api, const ApiCall& call) {
 }
 
 HttpResponse answer_measured(Api& api, const ApiCall& call) {
+  const std::string job = call.body["job"];
+  if (call.body.contains("predicted")) {
+    const Json& p = call.body["predicted"];
+    const auto figure = [&](const char* name) { return p.value(name, 0.0); };
+    const std::string at = call.body.value("device", "");
+    api.metrics().predicted(job, at.empty() ? "unknown" : at, figure("energy_j"), figure("energy_low_j"),
+                            figure("energy_high_j"));
+  }
   const std::string device = api.metrics().measured(call.body["job"], call.body.value("device", ""),
                                                     call.body["energy_j"].get<double>());
   return json_response({{"job", call.body["job"]}, {"device", device}});

@@ -139,9 +139,15 @@ Json job_schema() {
 }
 
 Json measured_schema() {
+  const Json joules = number_schema(0, 1e18, "Joules");
+  const Json figures = {
+      {"type", "object"},
+      {"description", "What it was estimated to take, where that is known, as ampere run --json tells it"},
+      {"properties", {{"energy_j", joules}, {"energy_low_j", joules}, {"energy_high_j", joules}}}};
   Json schema = object_schema({{"job", text_schema("Which one", 200)},
                                {"device", text_schema("Where; the device it was estimated for", 200)},
-                               {"energy_j", number_schema(0, 1e18, "What it took")}},
+                               {"energy_j", number_schema(0, 1e18, "What it took")},
+                               {"predicted", figures}},
                               {"job", "energy_j"});
   schema["additionalProperties"] = true;  // what else ampere measure --json says
   return schema;
