@@ -75,7 +75,7 @@ void Estimator::look_at_store() {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   // Fitting anew takes a tenth of the time at most, and two minutes old is the oldest.
-  const double wait_s = std::max(refresh_s_, std::min(120.0, 10 * fitting_s_));
+  const double wait_s = refresh_s_ > 0 ? std::max(refresh_s_, std::min(120.0, 10 * fitting_s_)) : 0;
   if (now - looked_ < std::chrono::duration<double>(wait_s)) return;
   looked_ = now;
   std::string found = stamp();

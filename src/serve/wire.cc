@@ -544,7 +544,7 @@ HttpResponse answer_bytes(Api& api, std::string_view bytes) {
   std::size_t used = 0;
   while (!error && used < bytes.size() && !parser.is_done())
     used += parser.put(asio::buffer(bytes.data() + used, bytes.size() - used), error);
-  if (!error) parser.put_eof(error);
+  if (!error && parser.got_some()) parser.put_eof(error);
   if (error || !parser.is_header_done()) return problem_response(400, "bad_input", "this is no HTTP request");
   HttpRequest request = request_of(parser.get().base());
   if (auto refused = refused_access(request, api.options())) return std::move(*refused);
