@@ -78,6 +78,8 @@ void check_query(const ApiRoute& route, const ApiCall& call) {
 void check_type(const ApiRoute& route, const HttpRequest& request) {
   const std::string given = request.header("content-type");
   const std::string media = given.substr(0, given.find_first_of("; "));
+  if (!request.header("content-encoding").empty())
+    throw HttpError(415, "bad_input", "requests that are compressed are not read");
   // Pages of other sites can send neither without being asked about it first.
   const std::string wanted = route.file ? "application/octet-stream" : "application/json";
   if ((route.file || !route.body.is_null()) && media != wanted)
@@ -103,8 +105,7 @@ Api::StateFolder::StateFolder(const ServeOptions& o) : path(o.state), ours(o.sta
   fs::permissions(path, fs::perms::owner_all, error);
   for (const auto& entry : fs::directory_iterator(path + "/networks", error)) {
     const std::string name = entry.path().filename();  // what a killed server left half done
-    if (name.rfind("incoming-", 0) == 0 || entry.path().extension() == ".converted")
-      fs::remove(entry.path(), error);
+    if (name.rfind("incoming-", 0) == 0) fs::remove(entry.path(), error);
   }
 }
 

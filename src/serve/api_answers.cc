@@ -134,7 +134,9 @@ HttpResponse answer_models(Api&, const ApiCall&) {
   return json_response(models);
 }
 
-HttpResponse answer_devices(Api& api, const ApiCall&) { return json_response(api.estimator().devices()); }
+HttpResponse answer_devices(Api& api, const ApiCall&) {
+  return json_response(api.estimator().devices()->told);
+}
 
 HttpResponse answer_store(Api& api, const ApiCall&) { return json_response(api.estimator().store_counts()); }
 
@@ -208,7 +210,7 @@ HttpResponse answer_estimate(Api& api, const ApiCall& call) {
   if (body.contains("devices"))
     devices = body["devices"].get<std::vector<std::string>>();
   else
-    devices = api.estimator().device_ids();
+    devices = api.estimator().devices()->measured;
   std::string estimates;
   for (const std::string& device : devices) {
     if (!estimates.empty()) estimates += ",";
@@ -347,7 +349,8 @@ HttpResponse answer_metrics(Api& api, const ApiCall&) {
   out.sample({{"how", "refused"}}, static_cast<double>(counts.refused));
   out.family("ampere_jobs", "gauge", "Profiling jobs, by state");
   for (const auto& [state, count] : api.jobs().counts()) out.sample({{"state", state}}, count);
-  const Json devices = api.estimator().devices();
+  const auto known = api.estimator().devices();
+  const Json& devices = known->told;
   out.family("ampere_profile_points", "gauge", "Measurements in the store, by device and recipe");
   for (const Json& device : devices["devices"]) {
     for (const Json& recipe : device["recipes"])

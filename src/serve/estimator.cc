@@ -32,7 +32,13 @@ namespace {
 
 constexpr char kSheet[] = "sheet:";
 // A device keeps every model that it ever fitted. Strangers' networks could make that any number.
-constexpr int kMostFitted = 20'000;
+constexpr int kMostFitted = 2'000;
+
+// Layers are compared with each other, which takes time and memory by their square, here where nothing limits
+// it.
+constexpr std::size_t kMostParts = 20'000;
+
+std::size_t parts_of(const ServedNetwork& network) { return network.loaded.network.nodes().size(); }
 
 bool is_sheet_name(const std::string& device) { return device.rfind(kSheet, 0) == 0; }
 
@@ -192,7 +198,10 @@ std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device
 ServedEstimate Estimator::answer(const std::string& device, const ServedNetwork& network,
                                  const TrainingSetup& setup, const EstimateOptions& options) {
   look_at_store();
-  const auto known = told(device, network, setup, options);
+  if (parts_of(network) > kMostParts)
+    throw Error(ErrorKind::kBadInput, "a network of more than " + std::to_string(kMostParts) +
+                                          " ops is not estimated by this server; use: ampere estimate");
+  const auto known = told(whole_id(device), network, setup, options);
   if (known->refused) throw Error(*known->refused);
   return known->served;
 }
@@ -204,13 +213,13 @@ std::map<std::pair<std::string, std::string>, double> Estimator::coverage() cons
   return shares;
 }
 
-std::vector<std::string> Estimator::device_ids() {
-  std::vector<std::string> ids;
-  const Json known = devices();
-  for (const Json& device : known["devices"]) {
-    if (device["points"].get<int>() > 0) ids.push_back(device["id"]);
+// Of what may be its beginning: or each would be fitted for itself.
+std::string Estimator::whole_id(const std::string& device) {
+  if (device.empty() || is_sheet_name(device)) return device;
+  for (const std::string& id : devices()->ids) {
+    if (id.rfind(device, 0) == 0) return id;
   }
-  return ids;
+  return device;
 }
 
 Json Estimator::store_counts() {
@@ -225,12 +234,13 @@ Json Estimator::store_counts() {
   return counts;
 }
 
-Json Estimator::devices() {
+std::shared_ptr<const KnownDevices> Estimator::devices() {
   look_at_store();
   {
     const std::lock_guard lock(mutex_);
-    if (devices_) return *devices_;
+    if (devices_) return devices_;
   }
+  auto known_devices = std::make_shared<KnownDevices>();
   const Store store = Store::to_read(store_);
   Json devices = Json::array();
   for (const StoredDevice& d : store.devices()) {
@@ -243,6 +253,8 @@ Json Estimator::devices() {
       points += s.points;
       ++kinds;
     }
+    known_devices->ids.push_back(d.id);
+    if (points > 0) known_devices->measured.push_back(d.id);
     Json known = Json::array();
     for (const auto& [recipe, n] : recipes)
       known.push_back({{"recipe", recipe}, {"kinds", n.first}, {"points", n.second}});
@@ -265,10 +277,10 @@ Json Estimator::devices() {
                       {"accelerator", sheet.accelerator},
                       {"source", sheet.source}});
   }
-  const Json told = {{"schema_version", kOutputSchemaVersion}, {"devices", devices}, {"sheets", sheets}};
+  known_devices->told = {{"schema_version", kOutputSchemaVersion}, {"devices", devices}, {"sheets", sheets}};
   const std::lock_guard lock(mutex_);
-  devices_ = told;
-  return told;
+  devices_ = known_devices;
+  return known_devices;
 }
 
 Json Estimator::knowledge(const std::string& device, const Recipe& recipe, Networks& networks) {

@@ -29,6 +29,12 @@ struct ServedEstimate {
   std::shared_ptr<const std::string> layers;  // to_json() of them
 };
 
+struct KnownDevices {
+  Json told;                          // as GET /devices tells them
+  std::vector<std::string> ids;       // of all
+  std::vector<std::string> measured;  // of those with any point
+};
+
 // All members may be called by several threads; of one device one estimate at a time is computed.
 class Estimator {
  public:
@@ -40,9 +46,8 @@ class Estimator {
   ServedEstimate answer(const std::string& device, const ServedNetwork& network, const TrainingSetup& setup,
                         const EstimateOptions& options);
 
-  // The devices of the store, those used last first, as GET /devices tells them.
-  Json devices();
-  std::vector<std::string> device_ids();
+  // The devices of the store, those used last first.
+  std::shared_ptr<const KnownDevices> devices();
   // How well the networks of the zoo are known on a device under a recipe.
   Json knowledge(const std::string& device, const Recipe& recipe, Networks& networks);
   Json store_counts();
@@ -58,6 +63,7 @@ class Estimator {
   std::shared_ptr<Slot> slot(const std::string& device);
   std::shared_ptr<const Told> told(const std::string& device, const ServedNetwork& network,
                                    const TrainingSetup& setup, const EstimateOptions& options);
+  std::string whole_id(const std::string& device);
   void look_at_store();
   std::string stamp() const;
 
@@ -72,7 +78,7 @@ class Estimator {
   double fitting_s_ = 0;  // since the store was last seen to change
   std::chrono::steady_clock::time_point looked_{};
   std::map<std::pair<std::string, std::string>, std::pair<double, int>> measured_;  // sums and counts
-  std::optional<Json> devices_;
+  std::shared_ptr<const KnownDevices> devices_;
   std::optional<Json> store_counts_;
 };
 

@@ -141,7 +141,7 @@ ServedNetworkPtr Networks::read(const std::string& upload, const Json& how) {
   const std::string id = short_digest(how.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (auto known = kept(id)) return known;
   const std::string name = how["name"];
-  const std::string converted = path(id, ".converted");
+  const std::string converted = scratch_path();  // two may read the same file at a time
   std::vector<std::string> words = {"convert", "--json", "--output=" + converted,
                                     "--worker=" + options_.worker};
   const auto more = reading_arguments(how);

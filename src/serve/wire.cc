@@ -262,7 +262,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void respond(HttpResponse response) {
     let_go();
     if (wire_.ending) keep_alive_ = false;
-    if (response.events) return feed(std::move(response));
+    if (response.events && request_.method != "HEAD") return feed(std::move(response));
     log(response, response.asset.empty() ? response.body.size() : response.asset.size());
     response_ = std::move(response);
     const auto done = [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
@@ -496,7 +496,8 @@ void allow_files(int connections) {
 
 // The first estimate of a device takes seconds, the second none: so somebody asks before the users do.
 void warm_up(Wire& wire) {
-  for (const std::string& device : wire.api.estimator().device_ids()) {
+  const auto known = wire.api.estimator().devices();
+  for (const std::string& device : known->measured) {
     if (wire.ending) return;
     try {
       const ServedNetworkPtr network = wire.api.networks().find({{"zoo", "lenet5"}}, {}, true);
