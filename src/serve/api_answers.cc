@@ -215,7 +215,7 @@ HttpResponse answer_estimate(Api& api, const ApiCall& call) {
   for (const std::string& device : devices) {
     if (!estimates.empty()) estimates += ",";
     try {
-      ServedEstimate served = api.estimator().answer(device, *network, setup, options);
+      ServedEstimate served = api.estimator().answer(device, *network, setup, options, call.request.may_wait);
       EstimateAnswer& a = served.answer;
       a.tariff = tariff;
       a.job = job_length(samples, setup.batch, epochs);

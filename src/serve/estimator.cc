@@ -7,6 +7,7 @@
 #include "answers/store_answer.h"
 #include "base/error.h"
 #include "measure/recipe.h"
+#include "serve/http.h"
 #include "session/access.h"
 #include "session/sheet.h"
 #include "store/address.h"
@@ -36,7 +37,9 @@ constexpr int kMostFitted = 2'000;
 
 // Layers are compared with each other, which takes time and memory by their square, here where nothing limits
 // it.
-constexpr std::size_t kMostParts = 20'000;
+constexpr std::size_t kMostParts = 10'000;
+// Larger ones take seconds, for which others need not wait: they have a device of their own.
+constexpr std::size_t kLarge = 1'000;
 
 std::size_t parts_of(const ServedNetwork& network) { return network.loaded.network.nodes().size(); }
 
@@ -96,10 +99,11 @@ void Estimator::look_at_store() {
   std::erase_if(slots_, [](const auto& entry) { return !is_sheet_name(entry.first); });
 }
 
-std::shared_ptr<Estimator::Slot> Estimator::slot(const std::string& device) {
+std::shared_ptr<Estimator::Slot> Estimator::slot(const std::string& device, bool large) {
+  const std::string key = device + (large ? "|large" : "");
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = slots_.find(device); found != slots_.end()) return found->second;
+    if (const auto found = slots_.find(key); found != slots_.end()) return found->second;
   }
   std::shared_ptr<Slot> made;
   if (is_sheet_name(device)) {
@@ -117,13 +121,13 @@ std::shared_ptr<Estimator::Slot> Estimator::slot(const std::string& device) {
     made = std::make_shared<Slot>(Device::stored(store_, device));
   }
   const std::lock_guard lock(mutex_);
-  return slots_.emplace(device, made).first->second;
+  return slots_.emplace(key, made).first->second;
 }
 
 std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device,
                                                        const ServedNetwork& network,
                                                        const TrainingSetup& setup,
-                                                       const EstimateOptions& options) {
+                                                       const EstimateOptions& options, bool may_wait) {
   const std::string key = question(device, network, setup, options);
   std::uint64_t generation = 0;
   {
@@ -134,7 +138,9 @@ std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device
     }
     generation = generation_;
   }
-  const std::shared_ptr<Slot> s = slot(device);
+  const bool large = parts_of(network) > kLarge;
+  if (large && !may_wait) throw MustWait{};
+  const std::shared_ptr<Slot> s = slot(device, large);
   const std::lock_guard turn(s->mutex);
   {
     const std::lock_guard lock(mutex_);  // whoever had the turn before may have asked the same
@@ -196,12 +202,12 @@ std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device
 }
 
 ServedEstimate Estimator::answer(const std::string& device, const ServedNetwork& network,
-                                 const TrainingSetup& setup, const EstimateOptions& options) {
+                                 const TrainingSetup& setup, const EstimateOptions& options, bool may_wait) {
   look_at_store();
   if (parts_of(network) > kMostParts)
     throw Error(ErrorKind::kBadInput, "a network of more than " + std::to_string(kMostParts) +
                                           " ops is not estimated by this server; use: ampere estimate");
-  const auto known = told(whole_id(device), network, setup, options);
+  const auto known = told(whole_id(device), network, setup, options, may_wait);
   if (known->refused) throw Error(*known->refused);
   return known->served;
 }

@@ -42,9 +42,10 @@ class Estimator {
   ~Estimator();
 
   // What is asked of one device: the id of a stored one, or how it begins, or "sheet:NAME". The tariff and
-  // the length of the job are the caller's. Throws Error as estimate() does.
+  // the length of the job are the caller's. Throws Error as estimate() does, and MustWait for a large network
+  // that nobody asked about before, where the request may not wait.
   ServedEstimate answer(const std::string& device, const ServedNetwork& network, const TrainingSetup& setup,
-                        const EstimateOptions& options);
+                        const EstimateOptions& options, bool may_wait = true);
 
   // The devices of the store, those used last first.
   std::shared_ptr<const KnownDevices> devices();
@@ -60,9 +61,9 @@ class Estimator {
  private:
   struct Slot;
   struct Told;
-  std::shared_ptr<Slot> slot(const std::string& device);
+  std::shared_ptr<Slot> slot(const std::string& device, bool large);
   std::shared_ptr<const Told> told(const std::string& device, const ServedNetwork& network,
-                                   const TrainingSetup& setup, const EstimateOptions& options);
+                                   const TrainingSetup& setup, const EstimateOptions& options, bool may_wait);
   std::string whole_id(const std::string& device);
   void look_at_store();
   std::string stamp() const;
