@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -55,7 +56,9 @@ std::string with_layers(const Json& answer, const std::string& layers) {
 void put_option(std::vector<std::string>& words, const Json& body, const std::string& field,
                 const std::string& option) {
   if (!body.contains(field)) return;
-  const Json& value = body[field];
+  Json value = body[field];
+  const bool whole = value.is_number_float() && std::floor(value.get<double>()) == value.get<double>();
+  if (whole) value = static_cast<std::int64_t>(value.get<double>());  // 8.0 is written 8 on a command line
   words.push_back(option + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
 }
 

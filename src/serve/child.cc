@@ -126,6 +126,7 @@ void listen_to(pid_t pid, int output, int errors, const ChildOptions& o, ChildEn
 ChildEnd run_child(const std::vector<std::string>& command, const ChildOptions& options) {
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ChildPipe output, errors;

@@ -47,14 +47,14 @@ Json run_limited(const std::vector<std::string>& words, const ServeOptions& opti
   if (options.ending) child.stop = [&] { return options.ending->load(); };
   const ChildEnd end = run_child(command, child);
   if (end.stopped) throw HttpError(503, "busy", "this server is ending");
-  const std::string verb = words.front();
+  const std::string& verb = words.front();
   if (end.late)
     throw HttpError(422, "limit",
                     "ampere " + verb + " took longer than " +
                         std::to_string(static_cast<int>(limits.child_s)) +
                         " s, which is this server's limit");
   if (end.too_much) throw HttpError(422, "limit", "ampere " + verb + " said more than this server takes");
-  const Json told = Json::parse(end.output, nullptr, false);
+  Json told = Json::parse(end.output, nullptr, false);
   if (!told.is_discarded() && told.is_object()) return told;
   std::string why = told_error(end.errors);
   for (const auto& [path, name] : names) why = in_place_of(why, path, name);

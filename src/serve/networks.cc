@@ -165,7 +165,7 @@ ServedNetworkPtr Networks::read(const std::string& upload, const Json& how) {
     if (told.contains(field)) info[field] = told[field];
   }
   info["read"] = how;
-  return keep(id, network, std::move(info));
+  return keep(id, network, info);
 }
 
 ServedNetworkPtr Networks::add(const Network& network, const std::string& name) {
@@ -175,7 +175,7 @@ ServedNetworkPtr Networks::add(const Network& network, const std::string& name) 
   return keep(id, network, info_of(id, name, "json", network, captured_batch(network).value_or(1)));
 }
 
-ServedNetworkPtr Networks::keep(const std::string& id, const Network& network, Json info) {
+ServedNetworkPtr Networks::keep(const std::string& id, const Network& network, const Json& info) {
   write_file(path(id, ".json"), network_to_json(network).dump(1, ' ', false, Json::error_handler_t::replace));
   write_file(path(id, ".info"), info.dump(1, ' ', false, Json::error_handler_t::replace));
   return kept(id);

@@ -59,7 +59,7 @@ class Networks {
  private:
   ServedNetworkPtr read(const std::string& upload, const Json& how);
   ServedNetworkPtr kept(const std::string& id);
-  ServedNetworkPtr keep(const std::string& id, const Network& network, Json info);
+  ServedNetworkPtr keep(const std::string& id, const Network& network, const Json& info);
   void make_room();
   std::string path(const std::string& id, const std::string& ending) const;
 

@@ -1,5 +1,7 @@
 #include "serve/schema.h"
 
+#include <cmath>
+
 #include "base/capped.h"
 #include "base/error.h"
 
@@ -12,7 +14,10 @@ bool is_of_type(const Json& value, const std::string& type) {
   if (type == "string") return value.is_string();
   if (type == "boolean") return value.is_boolean();
   if (type == "null") return value.is_null();
-  if (type == "integer") return value.is_number_integer();
+  // 8.0 is one, too, by JSON Schema; beyond 2^53 nobody can tell.
+  if (type == "integer")
+    return value.is_number_integer() || (value.is_number_float() && std::abs(value.get<double>()) < 9e15 &&
+                                         std::floor(value.get<double>()) == value.get<double>());
   return value.is_number();
 }
 

@@ -20,10 +20,9 @@ constexpr std::uint32_t kRounds[64] = {
 
 void Sha256::block(const unsigned char* bytes) {
   std::uint32_t w[64];
-  for (int i = 0; i < 16; ++i) {
-    w[i] = static_cast<std::uint32_t>(bytes[4 * i]) << 24 |
-           static_cast<std::uint32_t>(bytes[4 * i + 1]) << 16 |
-           static_cast<std::uint32_t>(bytes[4 * i + 2]) << 8 | bytes[4 * i + 3];
+  for (std::size_t i = 0; i < 16; ++i) {
+    w[i] = 0;
+    for (std::size_t j = 0; j < 4; ++j) w[i] = w[i] << 8 | bytes[4 * i + j];
   }
   for (int i = 16; i < 64; ++i) {
     const std::uint32_t a = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);

@@ -488,7 +488,7 @@ class Doorkeeper {
 void allow_files(int connections) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const auto wanted = static_cast<rlim_t>(connections + 256);
+  const auto wanted = static_cast<rlim_t>(connections) + 256;
   if (limit.rlim_cur >= wanted) return;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   setrlimit(RLIMIT_NOFILE, &limit);
