@@ -167,6 +167,18 @@ OnStep shown(bool quiet) {
   };
 }
 
+OnStep shown(const CommonOptions& o) {
+  if (!o.progress_json) return shown(o.quiet || o.json);
+  return [](const Step& step) {
+    const Json line = {{"task", step.task},
+                       {"done", step.done},
+                       {"of", step.of},
+                       {"seconds_left", step.seconds_left ? Json(*step.seconds_left) : Json()},
+                       {"what", step.what}};
+    std::fputs((line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n").c_str(), stderr);
+  };
+}
+
 void print_json(const Json& json) {
   std::puts(plain_json(json.dump(2, ' ', false, Json::error_handler_t::replace)).c_str());
 }

@@ -23,6 +23,7 @@ struct CommonOptions {
   std::string device;  // id of a stored device; empty: the last one used
   bool json = false;
   bool quiet = false;
+  bool progress_json = false;  // progress as lines of JSON, for programs
 };
 
 struct ModelOptions {
@@ -68,6 +69,8 @@ class UntilDelivered {
 TrainingSetup setup_of(const ModelOptions& options);
 // Progress bars on standard error, one for each task.
 OnStep shown(bool quiet);
+// The same, or as lines of JSON where that is asked for; nothing with --json or --quiet alone.
+OnStep shown(const CommonOptions& options);
 
 void print_json(const Json& json);
 void warn(const std::string& message);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "ampere/schedule.h"
+#include "answers/estimate_answer.h"
 #include "base/error.h"
 #include "base/quantity_text.h"
 #include "common.h"
@@ -48,151 +49,6 @@ struct EstimateArguments {
   }
 };
 
-struct Job {
-  double iterations_per_epoch = 0;  // 0: not asked for
-  double iterations = 0;
-};
-
-Job job_of(const EstimateArguments& o) {
-  if (o.samples == 0) return {};
-  return {iterations_of(o.samples, o.model.batch, 1), iterations_of(o.samples, o.model.batch, o.epochs)};
-}
-
-// The same network by another recipe, where that was profiled.
-std::optional<Estimate> if_profiled(const EstimateArguments& o, Store& store, const StoredDevice& device,
-                                    const Network& network, const Recipe& recipe) {
-  DeviceProfile profile(store, device.id, stored_word(recipe, device.fingerprint));
-  try {
-    return estimate_network(profile, find_method(o.method), network, o.model.batch, o.training());
-  } catch (const Error& e) {
-    if (e.kind() != ErrorKind::kNotProfiled) throw;
-    return std::nullopt;
-  }
-}
-
-// What it would cost with the framework's kernel tuning.
-std::optional<Estimate> with_autotune(const EstimateArguments& o, Store& store, const StoredDevice& device,
-                                      const Network& network) {
-  if (o.model.recipe.autotune) return std::nullopt;
-  Recipe tuned = o.model.recipe;
-  tuned.autotune = true;
-  if (!store.has_points(device.id, stored_word(tuned, device.fingerprint))) return std::nullopt;
-  std::optional<Estimate> found = if_profiled(o, store, device, network, tuned);
-  // A saving between two guesses is none.
-  return found && found->unmeasured > 0 ? std::nullopt : found;
-}
-
-// For those who profiled before the framework's default was ours, or by another recipe than they ask for.
-std::string other_precision(const EstimateArguments& o, Store& store, const StoredDevice& device,
-                            const Network& network) {
-  for (const std::string& precision : kPrecisions) {
-    Recipe other = o.model.recipe;
-    other.precision = precision;
-    if (precision != o.model.recipe.precision && if_profiled(o, store, device, network, other))
-      return fmt::format("\nits layers are profiled in another precision: add --precision {}, or", precision);
-  }
-  return "";
-}
-
-// All that is printed.
-struct Answer {
-  StoredDevice device;
-  std::optional<DataSheet> sheet;  // that tells instead of measurements
-  Estimate estimate;
-  std::optional<Estimate> tuned;
-  std::optional<ProbeSummary> probed;
-  Job job;
-  double risk = 0;
-  std::optional<Admission> battery;
-  Tariff tariff;
-};
-
-Json estimate_json(const EstimateArguments& o, const LoadedModel& model, const Answer& a) {
-  const Estimate& e = a.estimate;
-  const Job& job = a.job;
-  Json out = json_header(a.device.fingerprint, e.modelled);
-  out["device_id"] = a.device.id;
-  out["model"] = model.network.name();
-  out["batch"] = o.model.batch;
-  out["recipe"] = o.model.recipe.word();
-  out["mode"] = o.mode;
-  out["method"] = e.method;
-  out["regime"] = to_word(e.regime);
-  if (e.regime != Regime::kSingle) {
-    out["device_time_s"] = e.device_time_s;
-    out["device_energy_j"] = e.device_energy_j;
-    out["host_time_s"] = e.host_time_s;
-    out["idle_power_w"] = e.idle_power_w;
-  }
-  if (a.tuned) {
-    out["autotune"] = {{"energy_j", a.tuned->energy_j.value},
-                       {"saves_j", e.energy_j.value - a.tuned->energy_j.value}};
-  }
-  if (a.probed) {
-    out["probe"] = {{"layers", a.probed->layers},
-                    {"measured", a.probed->measured},
-                    {"known", a.probed->known},
-                    {"time_s", a.probed->seconds}};
-  }
-  put_tariff(out, a.tariff);
-  if (e.power_limit_w > 0 || e.clock_mhz > 0) {
-    out["setting"] = {{"power_limit_w", e.power_limit_w > 0 ? Json(e.power_limit_w) : Json()},
-                      {"clock_mhz", e.clock_mhz > 0 ? Json(e.clock_mhz) : Json()},
-                      {"modelled", true}};
-  }
-  auto scope = [&](double n) {
-    Json figures = {{"iterations", n},
-                    {"energy_j", (e.energy_j * n).value},
-                    {"energy_low_j", (e.energy_j * n).low},
-                    {"energy_high_j", (e.energy_j * n).high},
-                    {"time_s", (e.time_s * n).value},
-                    {"time_low_s", (e.time_s * n).low},
-                    {"time_high_s", (e.time_s * n).high},
-                    {"power_w", e.energy_j.value / e.time_s.value}};
-    put_bill(figures, a.tariff, e.energy_j * n);
-    return figures;
-  };
-  out["iteration"] = scope(1);
-  if (job.iterations > 0) {
-    out["epoch"] = scope(job.iterations_per_epoch);
-    out["job"] = scope(job.iterations);
-  }
-  if (a.battery) {
-    out["battery"] = {{"energy_j", a.battery->available_j},
-                      {"needed_j", a.battery->needed_j},
-                      {"margin_j", a.battery->margin_j},
-                      {"probability", a.battery->probability},
-                      {"risk", a.risk},
-                      {"fits", a.battery->fits}};
-  }
-  out["unmeasured"] = e.unmeasured;
-  if (e.gain) {
-    out["gain"] = {{"layers", e.gain->layers},
-                   {"time_s", e.gain->seconds},
-                   {"energy_low_j", e.gain->energy_j.low},
-                   {"energy_high_j", e.gain->energy_j.high}};
-  }
-  if (a.sheet) out["sheet"] = {{"name", a.sheet->name}, {"source", a.sheet->source}};
-  out["composition"] = {{"factor", e.composition_factor}, {"networks", e.composition_networks}};
-  out["fixed"] = {{"energy_j", e.fixed_energy_j}, {"time_s", e.fixed_time_s}};
-  out["layers"] = Json::array();
-  for (const LayerEstimate& l : e.layers) {
-    out["layers"].push_back({{"name", l.name},
-                             {"role", to_word(l.role)},
-                             {"kind", l.kind},
-                             {"channels", {{"in", l.channels.in}, {"out", l.channels.out}}},
-                             {"energy_j", l.energy_j.value},
-                             {"energy_low_j", l.energy_j.low},
-                             {"energy_high_j", l.energy_j.high},
-                             {"time_s", l.time_s.value},
-                             {"time_low_s", l.time_s.low},
-                             {"time_high_s", l.time_s.high},
-                             {"extrapolated", l.extrapolated},
-                             {"measured", l.measured}});
-  }
-  return out;
-}
-
 // Shares near 0 and 1 keep the digits that tell them apart from those.
 std::string probability_text(double p) {
   if (p > 0.9995) return "over 99.9%";
@@ -200,7 +56,7 @@ std::string probability_text(double p) {
   return fmt::format("{:.1f}%", 100 * p);
 }
 
-void print_battery(const EstimateArguments& o, const Answer& a) {
+void print_battery(const EstimateArguments& o, const EstimateAnswer& a) {
   const Admission& b = *a.battery;
   say(fmt::format(
       "battery of {}: the job {}. It ends before the battery does with probability {}; at a risk of {} "
@@ -210,7 +66,7 @@ void print_battery(const EstimateArguments& o, const Answer& a) {
 }
 
 // What the user could change, told by where the time goes.
-void print_advice(const Answer& a) {
+void print_advice(const EstimateAnswer& a) {
   const Estimate& e = a.estimate;
   const double n = a.job.iterations > 0 ? a.job.iterations : 1;
   const std::string each = a.job.iterations > 0 ? "per job" : "per iteration";
@@ -241,10 +97,10 @@ std::string networks_were(int count) {
 // How far above the value the interval reaches.
 double half_width_percent(const Interval& i) { return i.value > 0 ? 100 * (i.high / i.value - 1) : 0; }
 
-void print_text(const EstimateArguments& o, const LoadedModel& model, const Answer& a) {
+void print_text(const EstimateArguments& o, const EstimateAnswer& a) {
   const Estimate& e = a.estimate;
-  const Job& job = a.job;
-  print("{} at batch {} on {}, {}{}, meter {}{}\n\n", model.network.name(), o.model.batch,
+  const JobLength& job = a.job;
+  print("{} at batch {} on {}, {}{}, meter {}{}\n\n", a.model, o.model.batch,
         a.device.fingerprint.value("name", "?"), o.model.recipe.word(),
         o.training() == MeasureMode::kReplay ? ", replayed" : "", a.device.fingerprint.value("meter", "?"),
         e.modelled ? " (modelled, not measured, energy)" : "");
@@ -386,14 +242,12 @@ class Asked {
   void print() const {
     if (jobs_.size() == 1) {
       const AskedJob& job = jobs_.front();
-      o_.common.json ? print_json(estimate_json(job.arguments, job.model, job.answer))
-                     : print_text(job.arguments, job.model, job.answer);
+      o_.common.json ? print_json(to_json(job.answer)) : print_text(job.arguments, job.answer);
       return;
     }
     if (o_.common.json) {
       Json out = json_header(jobs_.front().answer.device.fingerprint, jobs_.front().answer.estimate.modelled);
-      for (const AskedJob& job : jobs_)
-        out["estimates"].push_back(estimate_json(job.arguments, job.model, job.answer));
+      for (const AskedJob& job : jobs_) out["estimates"].push_back(to_json(job.answer));
       print_json(out);
       return;
     }
@@ -409,39 +263,47 @@ class Asked {
   struct AskedJob {
     EstimateArguments arguments;
     LoadedModel model;
-    Answer answer;
+    EstimateAnswer answer;
   };
 
   void estimate(Store& store, const StoredDevice& device, DeviceProfile& profile, AskedJob& job) {
     const EstimateArguments& o = job.arguments;
     const Network& network = job.model.network;
-    Answer& a = job.answer;
+    EstimateAnswer& a = job.answer;
     a.device = device;
+    a.model = network.name();
+    a.setup = setup_of(o.model);
+    a.mode = o.training();
     a.sheet = sheet_;
     a.risk = risk_;
     a.tariff = tariff_;
     try {
-      a.estimate = estimate_model(profile, network, setup_of(o.model), o.asked());
+      a.estimate = estimate_model(profile, network, a.setup, o.asked());
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kNotProfiled) throw;
       if (sheet_)
         throw Error(
             error.kind(),
             fmt::format("{}\nand a data sheet does not tell them: measure them on the device", error.what()));
-      const std::string precision = other_precision(o, store, device, network);
+      const std::string precision = other_precision(store, device, network, a.setup, o.asked());
       throw Error(error.kind(), fmt::format("{}{}\nrun: {}", error.what(),
                                             precision.empty() ? other_devices(o, store, device) : precision,
                                             profile_command(o.model, o.common, o.method)));
     }
-    if (!sheet_) a.tuned = with_autotune(o, store, device, network);
-    a.job = job_of(o);
+    if (!sheet_ && !o.model.recipe.autotune) {
+      Recipe recipe = o.model.recipe;
+      recipe.autotune = true;
+      DeviceProfile tuned(store, device.id, stored_word(recipe, device.fingerprint));
+      a.tuned = with_autotune(tuned, network, o.model.batch, o.asked());
+    }
+    a.job = job_length(o.samples, o.model.batch, o.epochs);
     if (battery_)
       a.battery = admit(job_cost(a.estimate, a.job.iterations).energy_j, battery_->value(), a.risk);
   }
 
   void print_batches() const {
     const AskedJob& first = jobs_.front();
-    const Answer& a = first.answer;
+    const EstimateAnswer& a = first.answer;
     ampere::print("{} on {}, {}{}, meter {}{}\n\n", first.model.network.name(),
                   a.device.fingerprint.value("name", "?"), o_.model.recipe.word(),
                   o_.training() == MeasureMode::kReplay ? ", replayed" : "",

@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <set>
 
+#include "answers/layers_answer.h"
 #include "common.h"
 #include "layers/parse.h"
 #include "text.h"
@@ -13,51 +15,26 @@ namespace {
 
 void run_layers(const CommonOptions& options, const ModelOptions& m) {
   const LoadedModel model = load_model(m, options);
+  if (options.json) return print_json(layers_json(model, m.batch));
   const std::vector<Layer> layers = parse_layers(model.network, m.batch);
   const std::vector<LayerGroup> groups = group_layers(layers);
   const Cost total = network_cost(model.network, m.batch);
-  Json rows = Json::array();
   Table table{{"role", "kind", "channels", "count", "FLOPs"}, {}, {false, false, false, true, true}, 1};
   for (const LayerGroup& g : groups) {
     std::string channels;
-    Json places = Json::array();
-    std::map<Channels, int> seen;
+    std::set<Channels> seen;
     for (const Layer& layer : layers) {
-      if (layer.key() == g.layer.key()) seen[layer.channels] += 1;
+      if (layer.key() == g.layer.key()) seen.insert(layer.channels);
     }
-    for (const auto& [c, n] : seen) {
+    for (const Channels& c : seen) {
       if (channels.size() < 40)
         channels += fmt::format("{}{}>{}", channels.empty() ? "" : " ", c.in, c.out);
       else if (channels.back() != '.')
         channels += " ..";
-      places.push_back({{"in", c.in}, {"out", c.out}, {"count", n}});
     }
     const double share = total.flops() > 0 ? g.flops / total.flops() : 0;
     table.rows.push_back(
         {to_word(g.layer.role), g.layer.kind.word(), channels, std::to_string(g.count), percent_text(share)});
-    rows.push_back({{"role", to_word(g.layer.role)},
-                    {"kind", g.layer.kind.word()},
-                    {"channels", places},
-                    {"count", g.count},
-                    {"flops", g.flops},
-                    {"flops_share", share}});
-  }
-  if (options.json) {
-    print_json({{"schema_version", kOutputSchemaVersion},
-                {"model", model.network.name()},
-                {"batch", m.batch},
-                {"layers", layers.size()},
-                {"kinds", rows},
-                {"notes", model.notes},
-                {"parameters", total.parameters},
-                {"forward_flops", total.forward_flops},
-                {"backward_flops", total.backward_flops},
-                {"update_flops", total.update_flops},
-                {"forward_bytes", total.forward_bytes},
-                {"backward_bytes", total.backward_bytes},
-                {"update_bytes", total.update_bytes},
-                {"activation_bytes", total.activation_bytes}});
-    return;
   }
   print(table);
   print("\n{}: {} layers of {} kinds, {} weights, {}FLOP per iteration of batch {}\n", model.network.name(),

@@ -75,6 +75,7 @@ void add_verbs(CLI::App& app, const std::string& first, const std::vector<std::s
       {"report", ampere::add_report},
       {"fleet", ampere::add_fleet},
       {"slurm", ampere::add_slurm},
+      {"serve", ampere::add_serve},
       {"store", ampere::add_store},
       {"completion", ampere::add_completion},
       {"man", ampere::add_man}};

@@ -8,6 +8,7 @@
 #include "common.h"
 #include "measure/repeats.h"
 #include "meter/open.h"
+#include "metrics_options.h"
 #include "network/shape.h"
 #include "progress.h"
 #include "run_command.h"
@@ -26,12 +27,14 @@ struct MeasureArguments {
   int repeat = 1;
   int windows = 5;
   std::string output;
+  MetricsOptions metrics;
 };
 
 // The program owns standard output, so its cost goes to standard error and, as JSON, to a file, or behind
 // what the program wrote.
 void run_program(const MeasureArguments& o, const std::vector<std::string>& command) {
   if (!o.output.empty()) require_writable(o.output);
+  check(o.metrics);
   const std::unique_ptr<Meter> meter = open_meter(o.common.meter);
   const MeterInfo& info = meter->info();
   const MeteredRun run = run_command(command, *meter);
@@ -40,6 +43,7 @@ void run_program(const MeasureArguments& o, const std::vector<std::string>& comm
   if (o.common.json) print_json(figures);
   if (!o.output.empty())
     write_file(o.output, figures.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  tell_metrics(o.metrics, command.front(), figures);
   if (run.exit_status != 0) throw CLI::RuntimeError(run.exit_status);
 }
 
@@ -111,6 +115,7 @@ Repeats measured(const MeasureArguments& o, WorkerClient& worker, const MeasureR
 }
 
 void run(const MeasureArguments& o) {
+  check(o.metrics);
   const LoadedModel model = load_model(o.model, o.common);
   infer_shapes(model.network, o.model.batch);
   WorkerClient worker(worker_options(o.common.worker));
@@ -124,8 +129,10 @@ void run(const MeasureArguments& o) {
   request.target_error = o.target_error;
   request.min_windows = o.windows;
   const Repeats repeats = measured(o, worker, request);
+  const Json figures = repeats_json(o, model.network, repeats);
+  tell_metrics(o.metrics, model.network.name(), figures);
   if (o.common.json) {
-    print_json(repeats_json(o, model.network, repeats));
+    print_json(figures);
   } else {
     print_repeats(o, model.network, repeats);
   }
@@ -150,6 +157,7 @@ void add_measure(CLI::App& app, const std::vector<std::string>& command) {
   // One has no scatter to tell its error from; very many could take longer than a worker is waited for.
   verb->add_option("--windows", o->windows, "Least windows of one measurement")->check(CLI::Range(2, 50));
   verb->add_option("-o,--output", o->output, "With -- COMMAND: write the figures to this file, as JSON");
+  add_metrics_options(*verb, o->metrics);
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);
   add_output_options(*verb, o->common);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "answers/models_answer.h"
 #include "common.h"
 #include "network/cost.h"
 #include "text.h"
@@ -46,27 +47,16 @@ void print_ops() {
 }
 
 void print_zoo(bool json) {
-  Json models = Json::array();
+  if (json) return print_json(zoo_json());
   Table table{{"network", "parameters", "weights", "what it is"}, {}, {false, false, true, false}, 3};
   for (const ZooEntry& entry : zoo()) {
     const double weights = network_cost(build(parse_zoo(entry.name)), 1).parameters;
     std::string names;
-    Json parameters = Json::object();
-    for (const ZooParameter& p : entry.parameters) {
+    for (const ZooParameter& p : entry.parameters)
       names += fmt::format("{}{}={}", names.empty() ? "" : ",", p.name, p.value);
-      parameters[p.name] = {{"value", p.value}, {"min", p.min}, {"step", p.step}, {"sampled", p.sampled}};
-    }
     table.rows.push_back({entry.name, names, count_text(weights), entry.description});
-    models.push_back({{"name", entry.name},
-                      {"family", entry.family},
-                      {"description", entry.description},
-                      {"weights", weights},
-                      {"parameters", parameters}});
   }
-  if (json)
-    print_json({{"schema_version", kOutputSchemaVersion}, {"models", models}});
-  else
-    print(table);
+  print(table);
 }
 
 }  // namespace

@@ -101,8 +101,7 @@ void run_device(const ProfileArguments& o) {
   std::optional<RelativeSummary> relative;
   if (!o.from.empty()) relative = learn_from(*session.store, session.device_id, o.from);
   DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
-  const DeviceSummary done =
-      profile_device(session, profile, o.minutes, o.model.recipe, shown(o.common.quiet || o.common.json));
+  const DeviceSummary done = profile_device(session, profile, o.minutes, o.model.recipe, shown(o.common));
   if (o.common.json) {
     Json out = json_header(session.fingerprint, done.modelled);
     out["recipe"] = o.model.recipe.word();
@@ -170,8 +169,8 @@ void run(ProfileArguments o) {
   Session session = open_session(o.common);
   const UntilDelivered delivered(*session.store);
   DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
-  const ProfilingSummary done = profile_as_asked(session, profile, model, setup_of(o.model), o.profiling,
-                                                 shown(o.common.quiet || o.common.json));
+  const ProfilingSummary done =
+      profile_as_asked(session, profile, model, setup_of(o.model), o.profiling, shown(o.common));
   if (o.common.json) {
     Json out = profile_header(o, session, profile, model);
     for (const MethodProfile& p : done.methods) out["methods"][p.method] = to_json(p);
@@ -221,6 +220,7 @@ void add_profile(CLI::App& app) {
   add_worker_options(*verb, o->common);
   add_store_options(*verb, o->common);
   add_output_options(*verb, o->common);
+  verb->add_flag("--progress-json", o->common.progress_json, "Progress on standard error as lines of JSON");
   verb->callback([o, verb] {
     refuse_empty(*verb, *o);
     check_arguments(*verb, !o->model.model.empty());

@@ -10,6 +10,7 @@
 #include "control/settings.h"
 #include "measure/recipe.h"
 #include "meter/open.h"
+#include "metrics_options.h"
 #include "run_command.h"
 #include "session/estimate.h"
 #include "text.h"
@@ -29,6 +30,7 @@ struct RunArguments {
   ModelOptions model;
   std::int64_t samples = 0;
   std::int64_t epochs = 1;
+  MetricsOptions metrics;
 };
 
 // Of the whole job, under the settings that the program will run with.
@@ -89,6 +91,7 @@ Json changes_json(const std::vector<Change>& changes) {
 
 void run(const RunArguments& o, const std::vector<std::string>& command) {
   if (!o.output.empty()) require_writable(o.output);
+  check(o.metrics);
   const std::optional<PredictedRun> told = predicted(o);
   Guardian guardian;  // before anything is changed, and while there is one thread
   const AppliedSettings applied = apply_settings(o.wanted, [&](const Undo& undo) { guardian.promise(undo); });
@@ -109,6 +112,7 @@ void run(const RunArguments& o, const std::vector<std::string>& command) {
   if (o.common.json) print_json(figures);
   if (!o.output.empty())
     write_file(o.output, figures.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  tell_metrics(o.metrics, o.model.model.empty() ? command.front() : o.model.model, figures);
   if (done.exit_status != 0) throw CLI::RuntimeError(done.exit_status);
   if (!failures.empty()) throw CLI::RuntimeError(exit_code(ErrorKind::kFailed));
 }
@@ -136,6 +140,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000000}));
   verb->add_option("--epochs", o->epochs, "Epochs that it trains")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}));
+  add_metrics_options(*verb, o->metrics);
   add_recipe_options(*verb, o->model);
   add_worker_option(*verb, o->common);
   add_store_options(*verb, o->common);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "ampere/version.h"
+#include "answers/store_answer.h"
 #include "common.h"
 #include "store/address.h"
 #include "store/exchange.h"
@@ -24,7 +25,6 @@ Store existing(const std::string& path) {
 
 void run_list(const CommonOptions& o) {
   const Store store = Store::to_read(o.store);
-  Json devices = Json::array();
   Table table{{"device", "name", "meter", "last used", "surfaces", "points"},
               {},
               {false, false, false, false, true, true},
@@ -38,17 +38,10 @@ void run_list(const CommonOptions& o) {
                        store.path(), d.id, d.problem, store.path()));
     table.rows.push_back({d.id, d.fingerprint.value("name", "?"), d.fingerprint.value("meter", "?"),
                           d.last_used, std::to_string(surfaces.size()), std::to_string(points)});
-    devices.push_back({{"id", d.id},
-                       {"fingerprint", d.fingerprint},
-                       {"last_used", d.last_used},
-                       {"surfaces", surfaces.size()},
-                       {"points", points}});
   }
-  if (devices.empty()) warn(store.path() + ": nothing was measured yet; run: ampere profile MODEL --batch N");
-  if (o.json)
-    print_json({{"schema_version", kOutputSchemaVersion}, {"store", store.path()}, {"devices", devices}});
-  else
-    print(table);
+  if (table.rows.empty())
+    warn(store.path() + ": nothing was measured yet; run: ampere profile MODEL --batch N");
+  o.json ? print_json(store_json(store)) : print(table);
 }
 
 void run_show(const CommonOptions& o) {

@@ -19,12 +19,6 @@ std::string range_text(const Interval& i, const Text& text) {
   return fmt::format("{} ({} to {})", text(i.value), text(i.low), text(i.high));
 }
 
-void put_interval(Json& out, const std::string& name, const std::string& unit, const Interval& i) {
-  out[name + unit] = i.value;
-  out[name + "_low" + unit] = i.low;
-  out[name + "_high" + unit] = i.high;
-}
-
 }  // namespace
 
 void add_tariff_options(CLI::App& verb, TariffOptions& o) {
@@ -74,25 +68,6 @@ std::string bill_text(const Tariff& tariff, const Interval& energy_j) {
   if (bill.carbon_g)
     text += ", " + range_text(*bill.carbon_g, [](double grams) { return carbon_text(grams); });
   return text;
-}
-
-void put_tariff(Json& out, const Tariff& t) {
-  if (t.empty()) return;
-  out["tariff"] = {{"price_per_kwh", t.price_per_kwh ? Json(*t.price_per_kwh) : Json()},
-                   {"currency", t.currency},
-                   {"carbon_g_per_kwh", t.carbon_g_per_kwh ? Json(*t.carbon_g_per_kwh) : Json()},
-                   {"carbon_source", t.carbon_source}};
-}
-
-void put_bill(Json& out, const Tariff& tariff, const Interval& energy_j) {
-  if (tariff.empty()) return;
-  const Bill bill = bill_of(tariff, energy_j);
-  put_interval(out, "energy", "_kwh", bill.energy_kwh);
-  if (bill.cost) {
-    put_interval(out, "cost", "", *bill.cost);
-    out["currency"] = tariff.currency;
-  }
-  if (bill.carbon_g) put_interval(out, "carbon", "_g", *bill.carbon_g);
 }
 
 }  // namespace ampere

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ampere/tariff.h"
-#include "base/json.h"
+#include "answers/tariff_json.h"
 
 namespace ampere {
 
@@ -29,10 +29,5 @@ std::string cost_text(const Interval& cost, const std::string& currency);
 std::string carbon_text(const Interval& grams);
 // "1.2 kWh, 0.36 EUR (0.34 to 0.38 EUR), 67 g CO2e (63 g to 71 g)"
 std::string bill_text(const Tariff& tariff, const Interval& energy_j);
-
-// The tariff as the field "tariff" of an answer. Nothing where nothing was asked.
-void put_tariff(Json& out, const Tariff& tariff);
-// What this energy costs, as fields beside it: energy_kwh, cost, carbon_g, each with _low and _high.
-void put_bill(Json& out, const Tariff& tariff, const Interval& energy_j);
 
 }  // namespace ampere

@@ -25,6 +25,7 @@ void add_schedule(CLI::App& app);
 void add_report(CLI::App& app);
 void add_fleet(CLI::App& app);
 void add_slurm(CLI::App& app);
+void add_serve(CLI::App& app);
 void add_store(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_man(CLI::App& app);

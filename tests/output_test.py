@@ -17,7 +17,7 @@ import support
 from support import AmpereTest, DATA, QUICK, scripted
 
 VERBS = ["", "detect", "models", "layers", "convert", "profile", "estimate", "measure", "run", "evaluate", "additivity", "prune", "tune", "train", "schedule", "report",
-         "fleet", "fleet detect", "fleet profile", "fleet estimate", "slurm", "slurm install", "slurm refresh", "slurm report",
+         "fleet", "fleet detect", "fleet profile", "fleet estimate", "slurm", "slurm install", "slurm refresh", "slurm report", "serve",
          "store", "store list", "store show", "store deliver", "store grant", "completion", "man"]
 # What prints tables.
 TABLES = [["models"], ["models", "--ops"], ["layers", "lenet5"], ["layers", "transformer", "--batch", "8"],

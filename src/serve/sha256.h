@@ -1,0 +1,28 @@
+// A name for a file that nobody can give to another one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ampere {
+
+// FIPS 180-4.
+class Sha256 {
+ public:
+  void add(std::string_view bytes);
+  // 64 hex digits; nothing may be added afterwards.
+  std::string hex();
+
+ private:
+  void block(const unsigned char* bytes);
+
+  std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<unsigned char, 64> waiting_ = {};
+  std::size_t count_ = 0;  // of waiting_
+  std::uint64_t length_ = 0;
+};
+
+}  // namespace ampere
