@@ -45,7 +45,7 @@ export function EstimateView({choices, devices, sheets}) {
   if (wanted.length) asked.devices = [...devices.map((d) => d.id), ...wanted];
   const key = JSON.stringify(asked);
   const answer = useAnswer(key, (signal) => post('estimate', asked, signal));
-  const about = {...question(choices)};
+  const {network: which, batch, dims} = asked, about = {network: which, batch, ...(dims ? {dims} : {})};
   const graph = useAnswer(JSON.stringify(about), (signal) => post('layers', about, signal), 120);
   const [picked, setPicked] = useState(-1);
   useEffect(() => setPicked(-1), [JSON.stringify(about.network)]);
@@ -65,7 +65,7 @@ export function EstimateView({choices, devices, sheets}) {
   const pickedRow = network && picked >= 0 && detail ? detail.layers.findIndex((l) => l.name === network.layers[picked].name) : -1;
   const spoken = told.map((r) => `${r.name}: ${ampere.si(r.estimate.iteration.energy_j, 'J')} per iteration, ${ampere.si((r.estimate.job || r.estimate.iteration).energy_j, 'J')} for the job`).join('. ');
 
-  return html`<div class=${answer.busy ? 'answer busy' : 'answer'} data-busy=${answer.busy ? 'yes' : 'no'}>
+  return html`<div class=${answer.busy ? 'answer busy' : 'answer'} data-busy=${answer.busy || graph.busy ? 'yes' : 'no'}>
     <${Spoken} text=${answer.problem ? '' : spoken} />
     <${ProblemBox} problem=${answer.problem} />
     ${shown && html`<button type="button" class="peek" tabindex="-1" aria-hidden="true" onClick=${() => document.querySelector('.answers').scrollIntoView()}><b>${ampere.si(shown.estimate.iteration.energy_j, 'J')}</b> an iteration,

@@ -63,7 +63,7 @@ export function NetworkPanel({choices, models, about}) {
         onChange=${(e) => { take(e.target.files[0]); e.target.value = ''; }} />
     </div>
     <${ProblemBox} problem=${problem} />
-    ${pending && html`<form class="needs" onSubmit=${(e) => { e.preventDefault(); take(pending.file, pending.missing.map((m, i) => [m.kind, m.before + e.target.elements[i].value.trim()])); }}>
+    ${pending && html`<form class="needs" onSubmit=${(e) => { e.preventDefault(); take(pending.file, readingOf(pending.missing, [...e.target.elements])); }}>
       ${pending.missing.map((m, i) => html`<div class="control" key=${m.label}><label for=${'needs-' + i}>${m.label}</label><input type="text" id=${'needs-' + i} placeholder=${m.hint} required autocomplete="off" /></div>`)}
       <p class="after"><button type="submit" class="main">Read it so</button></p></form>`}
     <div class="control"><label for="zoo">or pick one of the zoo</label>
@@ -83,4 +83,5 @@ function missingOf(message) {
   if (/--input/.test(message)) return [{kind: 'input', label: 'Shape of what it reads, without the batch', before: '', hint: '3x224x224'}];
   return [];
 }
+const readingOf = (missing, fields) => missing.flatMap((m, i) => fields[i].value.trim().split(/\s+/).map((value) => [m.kind, m.before + value]));
 const count = (layers) => (Array.isArray(layers) ? layers.length : layers);
