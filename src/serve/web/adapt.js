@@ -1,11 +1,23 @@
 // The JSON of the command line, as reports want it: their figures, tables and words are used here, too.
 export const interval = (o, name, unit) => [o[`${name}_${unit}`], o[`${name}_low_${unit}`] ?? o[`${name}_${unit}`], o[`${name}_high_${unit}`] ?? o[`${name}_${unit}`]];
 
-export function deviceOf(answer, devices) {
-  const id = answer.device_id || (typeof answer.device === 'string' ? answer.device : answer.sheet || '');
-  const known = devices.find((d) => d.id === id) || devices.find((d) => d.name === id);
-  const name = known ? known.name : typeof answer.device === 'object' && answer.device ? answer.device.name : id;
-  return {id: id || name, name: name || 'unknown device', known: known || null};
+// Whom an estimate is of. `known`: devices and data sheets, which have an id and a name.
+export function deviceOf(answer, known) {
+  const id = answer.asked || answer.device_id || '';
+  const found = known.find((d) => d.id === id);
+  return {id, name: found ? found.name : (answer.device && answer.device.name) || id || 'unknown device'};
+}
+
+// Layers and the edges between them, from ops and theirs. What lies between layers and belongs to none is passed through.
+export function graphOf(answer) {
+  const {nodes, layers} = answer.graph, from = [], edges = new Set();
+  nodes.forEach((node, i) => {
+    const sources = [...new Set(node.inputs.flatMap((k) => from[k] || []))];
+    if (node.layer !== null) sources.filter((l) => l !== node.layer).forEach((l) => edges.add(l + ',' + node.layer));
+    from[i] = node.layer !== null ? [node.layer] : sources;
+  });
+  const ops = layers.map((_, l) => nodes.filter((n) => n.layer === l).map((n) => n.op).join(', '));
+  return {layers: layers.map((name, l) => ({name, ops: ops[l]})), edges: [...edges].map((e) => e.split(',').map(Number))};
 }
 
 export function estimateOf(e) {

@@ -5,7 +5,7 @@ import {post} from './api.js';
 import {useAnswer} from './answers.js';
 import {Figure, Table, ProblemBox, SaveJson, SaveCsv, Spoken} from './parts.js';
 import {compareFigure, SPANS, valueOf, textOf} from './compare_figures.js';
-import {estimateOf, deviceOf} from './adapt.js';
+import {estimateOf, deviceOf, graphOf} from './adapt.js';
 import {GraphCard} from './graph_view.js';
 
 const COLUMNS = [['energy', 'Energy'], ['time', 'Time'], ['cost', 'Cost'], ['carbon', 'CO2e']];
@@ -50,14 +50,14 @@ export function EstimateView({choices, devices, sheets}) {
   const [picked, setPicked] = useState(-1);
   useEffect(() => setPicked(-1), [JSON.stringify(about.network)]);
 
-  const rows = useMemo(() => (answer.value ? answer.value.estimates : []).map((e) => ({...deviceOf(e, devices), estimate: e.problem ? null : e, problem: e.problem, sheet: Boolean(e.sheet) || sheets.some((s) => s.id === e.device || s.id === e.device_id)})), [answer.value, devices]);
+  const rows = useMemo(() => (answer.value ? answer.value.estimates : []).map((e) => ({...deviceOf(e, [...devices, ...sheets]), estimate: e.problem ? null : e, problem: e.problem, sheet: sheets.some((s) => s.id === e.asked)})), [answer.value, devices]);
   const told = rows.filter((r) => r.estimate);
   const shown = told.find((r) => r.id === choices.shown) || told[0];
   const detail = useMemo(() => shown && estimateOf(shown.estimate), [shown && shown.estimate]);
   const currency = told.length ? told[0].estimate.iteration.currency : '';
   const drawn = useMemo(() => told.length > 0 && compareFigure(told, currency), [answer.value]);
   const bars = useMemo(() => detail && detail.layers.length > 0 && ampere.surfaceFigures({estimates: [detail], surfaces: []})[0], [detail]);
-  const network = useMemo(() => graph.value && graphOf(graph.value, detail), [graph.value, Boolean(detail)]);
+  const network = useMemo(() => graph.value && graphOf(graph.value), [graph.value]);
   // What matters most first; narrow screens see no more.
   const all = detail ? ampere.layerColumns(detail.energy_j[0]) : [];
   const columns = detail ? ['Layer', 'Share', 'Energy', '95% interval', 'Time', 'In', 'Out', 'Kind', 'Role'].map((title) => all.find((c) => c.title === title)) : [];
@@ -86,11 +86,4 @@ export function EstimateView({choices, devices, sheets}) {
       <${Figure} figure=${bars} of=${detail} />`}
     ${graph.problem && !answer.problem && html`<${ProblemBox} problem=${graph.problem} />`}
   </div>`;
-}
-
-// Layers and edges; where the server tells none, one after the other.
-function graphOf(answer, detail) {
-  if (answer.graph && answer.graph.layers) return answer.graph;
-  if (!detail) return null;
-  return {layers: detail.layers, edges: detail.layers.slice(1).map((_, i) => [i, i + 1])};
 }

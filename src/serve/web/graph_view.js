@@ -49,7 +49,7 @@ export function GraphCard({graph, estimate, device, picked, pick}) {
   const layers = graph.layers.map((layer) => {
     const cost = byName.get(layer.name);
     return {name: layer.name, share: cost ? cost.energy_j[0] / total : null,
-      words: `${layer.name}: ${layer.kind || ''}${cost ? `, ${ampere.range(cost.energy_j, 'J')}, ${ampere.percent(cost.energy_j[0] / total)}` : ''}`};
+      words: `${layer.name}: ${layer.ops}${cost ? `, ${ampere.range(cost.energy_j, 'J')}, ${ampere.percent(cost.energy_j[0] / total)}` : ''}`};
   });
   const title = `Graph of ${estimate.model}, ${layers.length} layers, coloured by their share of the energy on ${device}; the table of layers has the same figures`;
   useEffect(() => { holder.current.scrollLeft = (holder.current.scrollWidth - holder.current.clientWidth) / 2; }, [placed]);

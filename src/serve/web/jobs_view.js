@@ -1,23 +1,19 @@
 // Profiling on a worker: start, live progress, stop, go on.
 import {html, ampere, useState, useEffect, useRef} from './library.js';
 import {get, post, events} from './api.js';
-import {networkOf} from './state.js';
+import {question} from './state.js';
 import {ProblemBox} from './parts.js';
 import {Slider, Choice, Field} from './controls.js';
 
 const LIVE = ['waiting', 'running'];
 const OVER = ['done', 'failed', 'stopped', 'interrupted'];
-const share = (job) => {
-  const p = {...job, ...(job.progress || {})};
-  if (typeof p.share === 'number') return p.share;
-  if (p.total > 0) return Math.min(1, p.done / p.total);
-  if (p.minutes > 0 && p.elapsed_s !== undefined) return Math.min(1, p.elapsed_s / 60 / p.minutes);
-  return null;
-};
-const wordsOf = (job) => {
-  const p = {...job, ...(job.progress || {})};
-  return [p.total > 0 && `${p.done} of ${p.total} points`, !(p.total > 0) && p.points !== undefined && p.points + ' points', p.what || p.text, p.elapsed_s !== undefined && ampere.duration(p.elapsed_s)].filter(Boolean).join(', ');
-};
+const share = (job) => (job.progress && job.progress.of > 0 ? Math.min(1, job.progress.done / job.progress.of) : null);
+function wordsOf(job) {
+  const p = job.progress;
+  if (!p) return job.state === 'waiting' ? 'Waits for its turn' : '';
+  const left = typeof p.seconds_left === 'number' && LIVE.includes(job.state) ? ampere.duration(p.seconds_left) + ' left' : '';
+  return [`${p.task}: ${p.done} of ${p.of}`, p.what, left].filter(Boolean).join(', ');
+}
 
 function Job({job, change, finished}) {
   const [now, setNow] = useState(job);
@@ -65,7 +61,7 @@ function Job({job, change, finished}) {
   }, [job.id, live]);
   async function tell(what) {
     try {
-      const answer = await post(`jobs/${encodeURIComponent(job.id)}/${what}`, {});
+      const answer = await post(`jobs/${encodeURIComponent(job.id)}/${what}`);
       setNow((old) => ({...old, ...answer}));
       change();
     } catch (error) {
@@ -73,7 +69,7 @@ function Job({job, change, finished}) {
     }
   }
   const part = share(now), id = 'job-' + job.id;
-  const asked = now.request || {}, of = asked.model || (asked.network && (asked.network.zoo || 'a network of yours')) || '';
+  const asked = now.request || {}, of = (asked.network && (asked.network.zoo || 'a network of yours')) || '';
   return html`<li class="card job" data-job=${job.id} data-state=${state}>
     <div class="title"><h3 id=${id}>${of ? `Profile ${of}` : 'Profile the device'}</h3><span class="tag">${state}</span></div>
     <progress aria-labelledby=${id} max="1" value=${live && part === null ? undefined : part ?? (state === 'done' ? 1 : 0)}></progress>
@@ -83,18 +79,17 @@ function Job({job, change, finished}) {
       ${['failed', 'stopped', 'interrupted'].includes(state) && html`<button type="button" onClick=${() => tell('resume')}>Go on</button>`}</p></li>`;
 }
 
-export function Profiling({status, choices, refresh, models, devices}) {
+export function Profiling({status, choices, refresh}) {
   const [jobs, setJobs] = useState([]);
   const [problem, setProblem] = useState(null);
   const [what, setWhat] = useState('device');
   const [minutes, setMinutes] = useState('5');
-  const [worker, setWorker] = useState('');
   const [busy, setBusy] = useState(false);
   const shown = useRef(true);
   async function load() {
     try {
       const answer = await get('jobs');
-      if (shown.current) setJobs(answer.jobs || answer);
+      if (shown.current) setJobs(answer.jobs);
     } catch (error) {
       if (shown.current) setProblem(error);
     }
@@ -109,11 +104,9 @@ export function Profiling({status, choices, refresh, models, devices}) {
     setBusy(true);
     setProblem(null);
     try {
-      const asked = {kind: 'profile', model: null, minutes: Number(minutes)};
-      if (what === 'network') Object.assign(asked, {model: choices.id ? null : networkOf(choices).zoo, network: networkOf(choices), batch: Number(choices.batch) || 1});
-      if (choices.precision !== 'default') asked.precision = choices.precision;
-      if (choices.optimizer !== 'sgd') asked.optimizer = choices.optimizer;
-      if (worker) asked.worker = worker;
+      const {precision, optimizer, ...network} = question(choices);
+      const asked = {kind: 'profile', ...(precision ? {precision} : {}), ...(optimizer ? {optimizer} : {})};
+      Object.assign(asked, what === 'network' ? network : {minutes: Number(minutes)});
       await post('jobs', asked);
       await load();
     } catch (error) {
@@ -127,9 +120,8 @@ export function Profiling({status, choices, refresh, models, devices}) {
     ${status && !able && html`<p class="note">${status.read_only ? 'This server only reads: start it without --read-only to profile.' : 'This server has no worker to profile with.'}</p>`}
     ${able && html`<form class="card" onSubmit=${start}><div class="row">
         <${Choice} name="what" label="Measure" value=${what} options=${[['device', 'the device itself: any network is told after'], ['network', 'the layers of ' + name]]} change=${setWhat} />
-        <${Slider} name="minutes" label="For at most" unit="minutes" value=${minutes} steps=${[1, 2, 3, 5, 10, 20, 30, 60]} change=${setMinutes} />
-        ${(status.workers || []).length > 1 && html`<${Choice} name="worker" label="With" value=${worker} options=${status.workers.map((w) => [w.name || w, w.name || w])} change=${setWorker} />`}
+        ${what === 'device' && html`<${Slider} name="minutes" label="For" unit="minutes" value=${minutes} steps=${[1, 2, 3, 5, 10, 20, 30, 60]} change=${setMinutes} />`}
       </div><p class="after"><button type="submit" class="main" disabled=${busy}>Start profiling</button></p></form>`}
     <${ProblemBox} problem=${problem} />
-    <ul class="jobs">${jobs.slice().reverse().map((job) => html`<${Job} key=${job.id} job=${job} change=${load} finished=${() => { load(); refresh(); }} />`)}</ul></section>`;
+    <ul class="jobs">${jobs.map((job) => html`<${Job} key=${job.id} job=${job} change=${load} finished=${() => { load(); refresh(); }} />`)}</ul></section>`;
 }

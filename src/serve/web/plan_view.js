@@ -1,6 +1,6 @@
 // Several jobs on several devices: which runs where and when, so that no battery dies.
 import {html, ampere, useMemo, useState} from './library.js';
-import {set, zooName, work, USUAL} from './state.js';
+import {set, zooName, work, money, USUAL} from './state.js';
 import {post} from './api.js';
 import {useAsked, AskButton} from './asked.js';
 import {Figure, Table, ProblemBox, SaveJson, Spoken, save} from './parts.js';
@@ -9,10 +9,10 @@ import {Slider} from './controls.js';
 
 // What stands there first: the devices that are known, and the network beside.
 function first(choices, devices) {
-  const network = choices.id ? {} : {network: zooName(choices)};
+  const network = {network: choices.id || zooName(choices)};
   return {
     devices: (devices.length ? devices : [{id: '', name: 'device'}]).map((d) => ({name: d.name, ...(d.id ? {profile: d.id} : {})})),
-    jobs: [{name: 'first job', ...network, batch: Number(choices.batch) || 1, ...work(choices), value: 1}]
+    jobs: [{name: 'first job', ...network, batch: Math.round(Number(choices.batch)) || 1, ...work(choices), value: 1}]
   };
 }
 
@@ -50,12 +50,12 @@ export function PlanView({choices, devices}) {
     return first(choices, devices);
   }, [choices.jobs, devices]);
   const put = (changed) => set({jobs: JSON.stringify(changed)});
-  const asked = {jobs_file: file, ...(choices.planrisk ? {risk: choices.planrisk + '%'} : {})};
-  const key = JSON.stringify(asked);
+  const query = new URLSearchParams({...(choices.planrisk ? {risk: choices.planrisk + '%'} : {}), ...money(choices)}).toString();
+  const key = JSON.stringify([file, query]);
   const plan = answer.value;
-  const shown = useMemo(() => plan && {gantt: planFigure(plan), batteries: batteryFigure(plan, JSON.parse(answer.of).jobs_file)}, [plan]);
+  const shown = useMemo(() => plan && {gantt: planFigure(plan), batteries: batteryFigure(plan, JSON.parse(answer.of)[0])}, [plan]);
   const si = ampere.si;
-  return html`<form class="card" onSubmit=${(e) => { e.preventDefault(); answer.ask(key, (signal) => post('schedule', asked, signal)); }} aria-labelledby="plan-title">
+  return html`<form class="card" onSubmit=${(e) => { e.preventDefault(); answer.ask(key, (signal) => post('schedule' + (query && '?' + query), file, signal)); }} aria-labelledby="plan-title">
       <h2 id="plan-title">Plan jobs</h2>
       <p class="caption">Quantities are text with their unit: 15Wh, 18W, 8h. Devices without a battery hang on the mains.</p>
       <${Rows} title="Devices" what="device" fields=${DEVICE_FIELDS} rows=${Array.isArray(file.devices) ? file.devices : []} change=${(rows) => put({...file, devices: rows})} profiles=${devices} />

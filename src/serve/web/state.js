@@ -62,9 +62,10 @@ window.addEventListener('popstate', reread);
 
 // ---- what the server is asked, from what was chosen
 
+const whole = (text) => Math.max(1, Math.round(Number(text)) || 1);
 export function dims(choices) {
   const sizes = {};
-  for (const [key, value] of Object.entries(choices)) if (key.startsWith('dim.') && value !== '') sizes[key.slice(4)] = Number(value);
+  for (const [key, value] of Object.entries(choices)) if (key.startsWith('dim.') && value !== '') sizes[key.slice(4)] = whole(value);
   return sizes;
 }
 // A network of the zoo has its sizes in its name: "resnet18:size=160".
@@ -75,7 +76,7 @@ export function zooName(choices) {
 export function networkOf(choices) { return choices.id ? {id: choices.id} : {zoo: zooName(choices)}; }
 
 export function question(choices) {
-  const asked = {network: networkOf(choices), batch: Number(choices.batch) || 1};
+  const asked = {network: networkOf(choices), batch: whole(choices.batch)};
   if (choices.id && Object.keys(dims(choices)).length) asked.dims = dims(choices);
   if (choices.precision !== 'default') asked.precision = choices.precision;
   if (choices.optimizer !== 'sgd') asked.optimizer = choices.optimizer;
@@ -87,4 +88,4 @@ export function money(choices) {
   if (choices.carbon) asked.carbon = /^[\d.]+$/.test(choices.carbon) ? choices.carbon + 'g/kWh' : choices.carbon;
   return asked;
 }
-export function work(choices) { return {samples: Number(choices.samples) || 1, epochs: Number(choices.epochs) || 1}; }
+export function work(choices) { return {samples: whole(choices.samples), epochs: whole(choices.epochs)}; }
