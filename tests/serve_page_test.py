@@ -253,14 +253,34 @@ class ServePage(unittest.TestCase):
         self.assertEqual(len(json.loads(self.js("document.querySelector('textarea').value"))["jobs"]), 4)
 
     def test_profiling_is_watched_stopped_and_resumed(self):
-        self.visit("view=devices&zoo=lstm&batch=7")
+        empty = self.folder / "empty"
+        empty.mkdir()
+        with PageServer(empty, "--refresh", "0", worker="slow") as server:
+            self.visit("view=estimate&zoo=resnet18-cifar&batch=7", server)
+            self.assertIn("No device is known", self.js("document.querySelector('.answers').textContent"))
+            self.press("nav a:last-child")
+            self.until("document.querySelector('[data-control=what]')")
+            self.change("what", "network")
+            self.browser.settle()
+            self.press("form button.main")
+            self.until("document.querySelector('.job[data-state=running] progress')?.value > 0")
+            self.press(".job button")
+            self.until("document.querySelector('.job[data-state=stopped]')")
+            # A link to the view finds the job again.
+            self.visit("view=devices&zoo=resnet18-cifar&batch=7", server)
+            self.until("document.querySelector('.job[data-state=stopped] button')")
+            self.assertEqual(self.texts(".job button"), ["Go on"])
+            self.press(".job button")
+            self.until("document.querySelector('.job[data-state=running]')")
+            self.until("document.querySelector('.job[data-state=done]')")
+            self.until("document.querySelector('.device h3')?.textContent === 'imaginary device'")
+
+    def test_what_measuring_more_would_bring(self):
+        self.visit("view=devices&zoo=cnn5&batch=10")
         self.assertEqual(self.texts(".device h3"), ["imaginary device"])
-        self.change("what", "network")
-        self.press("form button.main")
-        self.until("document.querySelector('.job')")
-        self.until("document.querySelector('.job[data-state=done], .job[data-state=running], .job[data-state=waiting]')")
-        self.until("document.querySelector('.job[data-state=done], .job[data-state=failed]')")
-        self.assertEqual(self.texts(".job .tag"), ["done"], self.texts(".job"))
+        self.until("document.querySelector('.device ul.words li')")
+        self.js("document.querySelector('details.knowledge').open = true")
+        self.until("document.querySelectorAll('.knowledge tbody tr').length > 10")
 
     # ---- looks
 
@@ -288,9 +308,9 @@ class ServePage(unittest.TestCase):
 
     def test_the_token_is_asked_for(self):
         self.browser.refusals_expected = True
-        with PageServer(self.folder, "--token", "open sesame") as server:
+        with PageServer(self.folder, "--token", "open-sesame") as server:
             self.visit("zoo=cnn5&batch=10", server, ready="!!document.querySelector('#token')")
-            for token, there in (("wrong", ".token"), ("open sesame", ".device [data-value]")):
+            for token, there in (("wrong", ".token"), ("open-sesame", ".device [data-value]")):
                 self.js(f"document.querySelector('#token').value = {json.dumps(token)}")
                 self.press(".token button")
                 self.browser.settle()

@@ -40,8 +40,7 @@ async function asked(path, options) {
 
 export async function get(path, signal) { return (await asked(path, {signal})).json(); }
 export async function post(path, body, signal) {
-  const content = body === undefined ? {} : {body: JSON.stringify(body), headers: {'Content-Type': 'application/json'}};
-  return (await asked(path, {method: 'POST', signal, ...content})).json();
+  return (await asked(path, {method: 'POST', signal, body: JSON.stringify(body), headers: {'Content-Type': 'application/json'}})).json();
 }
 // `reading`: what a file does not say by itself, [['input', '3x224x224'], ['dim', 'height=224']].
 export async function upload(file, reading) {

@@ -61,7 +61,7 @@ function Job({job, change, finished}) {
   }, [job.id, live]);
   async function tell(what) {
     try {
-      const answer = await post(`jobs/${encodeURIComponent(job.id)}/${what}`);
+      const answer = await post(`jobs/${encodeURIComponent(job.id)}/${what}`, {});
       setNow((old) => ({...old, ...answer}));
       change();
     } catch (error) {

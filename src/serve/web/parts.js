@@ -62,7 +62,8 @@ export function ProblemBox({problem, children}) {
   return html`<div class="problem" role="alert"><p>${sentence(first)}</p>
     ${rest.length > 0 && html`<details><summary>${rest.length} more lines</summary><pre>${rest.join('\n')}</pre></details>`}${children}</div>`;
 }
-export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+// Names of files and layers, which may come first, stay as they are.
+export const sentence = (text) => (/^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text);
 
 export function save(name, type, content) {
   const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));
