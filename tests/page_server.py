@@ -28,11 +28,11 @@ def make_store(folder, *models):
 class PageServer:
     """Use it in a with statement; `address` ends in a slash."""
 
-    def __init__(self, folder, *arguments, worker="ok"):
+    def __init__(self, folder, *arguments, worker="ok", port=0):
         self.folder = pathlib.Path(folder)
         self.log = tempfile.TemporaryFile("w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            [PROGRAMS["ampere"], "serve", "--port", "0", "--worker", scripted(worker), *arguments], env=environment(self.folder),
+            [PROGRAMS["ampere"], "serve", "--port", str(port), "--worker", scripted(worker), *arguments], env=environment(self.folder),
             cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + PATIENCE_S
         while not (found := re.search(r"http://[\w.\[\]:]+:\d+", self.said())):

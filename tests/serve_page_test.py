@@ -272,6 +272,13 @@ class ServePage(unittest.TestCase):
             self.assertEqual(self.texts(".job button"), ["Go on"])
             self.press(".job button")
             self.until("document.querySelector('.job[data-state=running]')")
+            # Nothing is lost when the server is killed: another one goes on, and so does the page.
+            self.browser.refusals_expected = True
+            server.process.kill()
+            self.until("document.querySelector('.job .problem')")
+        with PageServer(empty, "--refresh", "0", worker="slow", port=int(server.address.rsplit(":")[-1].strip("/"))):
+            self.until("document.querySelector('.job[data-state=interrupted] button')")
+            self.press(".job button")
             self.until("document.querySelector('.job[data-state=done]')")
             self.until("document.querySelector('.device h3')?.textContent === 'imaginary device'")
 

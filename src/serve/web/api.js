@@ -20,6 +20,10 @@ export function onTokenWanted(tell) {
   return () => askers.delete(tell);
 }
 
+function unreachable(error) {
+  return error.name === 'AbortError' ? error : new Problem({detail: 'The server does not answer. Is ampere serve still running?', kind: 'unreachable'});
+}
+
 async function asked(path, options) {
   const headers = {...(options.headers || {})};
   if (token) headers.Authorization = 'Bearer ' + token;
@@ -27,8 +31,7 @@ async function asked(path, options) {
   try {
     response = await fetch(BASE + path, {...options, headers, cache: 'no-store', credentials: 'omit'});
   } catch (error) {
-    if (error.name === 'AbortError') throw error;
-    throw new Problem({detail: 'The server does not answer. Is ampere serve still running?', kind: 'unreachable'});
+    throw unreachable(error);
   }
   if (response.ok) return response;
   let told = {};
@@ -56,7 +59,7 @@ export async function events(path, tell, signal) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = '';
   for (;;) {
-    const {done, value} = await reader.read();
+    const {done, value} = await reader.read().catch((error) => { throw unreachable(error); });
     if (done) return;
     waiting += value.replace(/\r/g, '');
     for (let end = waiting.indexOf('\n\n'); end >= 0; end = waiting.indexOf('\n\n')) {

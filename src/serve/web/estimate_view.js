@@ -7,6 +7,7 @@ import {Figure, Table, ProblemBox, SaveJson, SaveCsv, Spoken} from './parts.js';
 import {compareFigure, SPANS, valueOf, textOf} from './compare_figures.js';
 import {estimateOf, deviceOf, graphOf} from './adapt.js';
 import {GraphCard} from './graph_view.js';
+import {layout} from './layout.js';
 
 const COLUMNS = [['energy', 'Energy'], ['time', 'Time'], ['cost', 'Cost'], ['carbon', 'CO2e']];
 
@@ -57,7 +58,7 @@ export function EstimateView({choices, devices, sheets}) {
   const currency = told.length ? told[0].estimate.iteration.currency : '';
   const drawn = useMemo(() => told.length > 0 && compareFigure(told, currency), [answer.value]);
   const bars = useMemo(() => detail && detail.layers.length > 0 && ampere.surfaceFigures({estimates: [detail], surfaces: []})[0], [detail]);
-  const network = useMemo(() => graph.value && graphOf(graph.value), [graph.value]);
+  const network = useMemo(() => graph.value && drawable(graphOf(graph.value)), [graph.value]);
   // What matters most first; narrow screens see no more.
   const all = detail ? ampere.layerColumns(detail.energy_j[0]) : [];
   const columns = detail ? ['Layer', 'Share', 'Energy', '95% interval', 'Time', 'In', 'Out', 'Kind', 'Role'].map((title) => all.find((c) => c.title === title)) : [];
@@ -78,7 +79,7 @@ export function EstimateView({choices, devices, sheets}) {
       checked=${wanted.includes(s.id)} onChange=${(e) => set({sheets: (e.target.checked ? [...wanted, s.id] : wanted.filter((w) => w !== s.id)).join(',')})} /> ${s.name}</label>`)}</div></details>`}
     ${drawn && told.length > 1 && html`<${Figure} figure=${drawn} of=${answer.value} />`}
     ${detail && detail.layers.length > 0 && html`<h2>Where the joules go on ${shown.name}</h2>
-      <div class=${network ? 'beside' : ''}>
+      <div class=${network && network.placed.width < 380 ? 'beside' : ''}>
         ${network && html`<${GraphCard} graph=${network} estimate=${detail} device=${shown.name} picked=${picked} pick=${setPicked} />`}
         <div class="card" id="layer-table"><div class="title"><h3>Layer by layer</h3><${SaveCsv} name="layers" rows=${() => bars.rows({network: 0, quantity: 0})} /></div>
           <${Table} columns=${columns} rows=${detail.layers} id="layers-table" label="Layers" picked=${pickedRow} /></div>
@@ -87,3 +88,5 @@ export function EstimateView({choices, devices, sheets}) {
     ${graph.problem && !answer.problem && html`<${ProblemBox} problem=${graph.problem} />`}
   </div>`;
 }
+
+const drawable = (graph) => ({...graph, placed: layout(graph.layers.length, graph.edges)});

@@ -1,6 +1,6 @@
 // The network's own graph, coloured by the share of the joules that each layer takes.
-import {html, ampere, render, useMemo, useEffect, useRef, useState} from './library.js';
-import {layout, WIDE, HIGH} from './layout.js';
+import {html, ampere, render, useEffect, useRef, useState} from './library.js';
+import {WIDE, HIGH} from './layout.js';
 import {save} from './parts.js';
 
 const HOT = [213, 94, 0];  // ampere.COLOURS[1]
@@ -11,7 +11,8 @@ function colours(share, most, theme) {
   const fill = cold.map((c, i) => Math.round(c + (HOT[i] - c) * t));
   return {fill: `rgb(${fill.join()})`, text: brightness(fill) > 0.19 ? '#10151d' : '#ffffff'};
 }
-const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + '…' : text);
+// Names of layers differ at their ends.
+const cut = (text, most) => (text.length > most ? '…' + text.slice(1 - most) : text);
 function curve(points) {
   let d = '';
   points.forEach((p, i) => {
@@ -39,11 +40,12 @@ function Graph({layers, placed, theme, picked, pick, title}) {
     })}</svg>`;
 }
 
+// graph: of graphOf(), with its layout as `placed`.
 export function GraphCard({graph, estimate, device, picked, pick}) {
   const holder = useRef();
   const [, redraw] = useState(0);
   useEffect(() => ampere.theme.follow(() => redraw((n) => n + 1)), []);
-  const placed = useMemo(() => layout(graph.layers.length, graph.edges), [graph]);
+  const placed = graph.placed;
   const total = estimate.energy_j[0];
   const byName = new Map(estimate.layers.map((l) => [l.name, l]));
   const layers = graph.layers.map((layer) => {
@@ -52,7 +54,7 @@ export function GraphCard({graph, estimate, device, picked, pick}) {
       words: `${layer.name}: ${layer.ops}${cost ? `, ${ampere.range(cost.energy_j, 'J')}, ${ampere.percent(cost.energy_j[0] / total)}` : ''}`};
   });
   const title = `Graph of ${estimate.model}, ${layers.length} layers, coloured by their share of the energy on ${device}; the table of layers has the same figures`;
-  useEffect(() => { holder.current.scrollLeft = (holder.current.scrollWidth - holder.current.clientWidth) / 2; }, [placed]);
+  useEffect(() => { holder.current.scrollLeft = placed.nodes.length ? placed.nodes[0].x - holder.current.clientWidth / 2 : 0; }, [placed]);
   // What was picked in the table comes into sight.
   useEffect(() => {
     const box = holder.current, at = placed.nodes[picked];

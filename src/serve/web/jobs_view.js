@@ -53,6 +53,7 @@ function Job({job, change, finished}) {
           }
         } catch (error) {
           if (error.name === 'AbortError') return;
+          if (error.status === 404) setNow((old) => ({...old, state: 'forgotten'}));
           setProblem(error);
         }
       }
