@@ -46,7 +46,7 @@ function Page({tick, retry}) {
   const ready = store.value && zoo.value && (!choices.id || about.value || about.problem);
   return html`<nav aria-label="Views">${VIEWS.map(([key, title]) => html`<a key=${key} href=${'#view=' + key} aria-current=${key === view ? 'page' : null}
       onClick=${(e) => { if (!e.metaKey && !e.ctrlKey && !e.shiftKey) { e.preventDefault(); set({view: key}, true); } }}>${title}</a>`)}</nav>
-    <main id="main" tabindex="-1" class=${panels ? 'panels' : ''} data-ready=${ready ? 'yes' : 'no'}>
+    <main id="main" tabindex="-1" class=${panels ? 'panels ' + view : ''} data-ready=${ready ? 'yes' : 'no'}>
       ${problem && html`<div class="whole"><${ProblemBox} problem=${problem}><p class="after"><button type="button" onClick=${retry}>Try again</button></p></${ProblemBox}></div>`}
       ${panels && html`<div class="chosen"><${NetworkPanel} choices=${choices} models=${models} about=${about.value} /><${SettingsPanel} choices=${choices} models=${models} about=${about.value} /></div>`}
       <div class="answers" key=${view}>

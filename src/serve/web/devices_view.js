@@ -28,7 +28,7 @@ function Knowledge({device, recipe}) {
 
 function DeviceCard({device, name, estimate, busy, recipe}) {
   const [open, setOpen] = useState(false);
-  return html`<div class="card device" data-device=${device.id}><div class="title"><h3>${device.name}</h3><span class="tag">${device.modelled ? 'modelled' : 'measured'}</span></div>
+  return html`<div class="card device" data-device=${device.id}><div class="title"><h3>${device.name}</h3><span class="tag">${(estimate && !estimate.problem ? estimate.modelled : device.modelled) ? 'modelled' : 'measured'}</span></div>
     <div class="headline"><div><b>${device.points}</b><span>measurements</span></div><div><b>${device.kinds}</b><span>kinds of layers and calls</span></div></div>
     <h4>What measuring more would bring for ${name}</h4>
     ${!estimate && html`<p class="caption">${busy ? 'Asking …' : 'Unknown.'}</p>`}

@@ -15,7 +15,7 @@ function DeviceCard({row, currency, shown}) {
   const e = row.estimate, columns = COLUMNS.filter(([q]) => valueOf(e, 'iteration', q)), spans = SPANS.filter(([span]) => e[span]);
   const energy = valueOf(e, 'iteration', 'energy'), time = valueOf(e, 'iteration', 'time');
   return html`<div class=${shown ? 'card device shown' : 'card device'} data-device=${row.id}>
-    <div class="title"><h3>${row.name}</h3><span class="tag">${e.modelled ? 'modelled' : row.sheet ? 'by data sheet' : 'measured'}</span></div>
+    <div class="title"><h3>${row.name}</h3><span class="tag">${row.sheet ? 'by data sheet' : e.modelled ? 'modelled' : 'measured'}</span></div>
     <div class="headline"><div><b>${ampere.si(energy[0], 'J')}</b><span>per iteration (95%: ${ampere.si(energy[1], 'J')} to ${ampere.si(energy[2], 'J')})</span></div>
       <div><b>${ampere.si(time[0], 's')}</b><span>per iteration</span></div></div>
     <div class="scroll" tabindex="0" role="group" aria-label=${'Figures of ' + row.name}><table><thead><tr><td></td>${spans.map(([, , words]) => html`<th scope="col" class="number">${words}</th>`)}</tr></thead>
@@ -23,19 +23,19 @@ function DeviceCard({row, currency, shown}) {
         const v = valueOf(e, span, q), text = (x) => textOf(x, q, currency).replace(/ /g, '\u00a0');
         return html`<td class="number" data-value=${`${span}-${q}`}><b>${text(v[0])}</b><small>${text(v[1])} to\u00a0${text(v[2])}</small></td>`;
       })}</tr>`)}</tbody></table></div>
-    <ul class="words">${wordsOf(e).map((w) => html`<li>${w}</li>`)}</ul>
+    <ul class="words">${wordsOf(e, row.sheet).map((w) => html`<li>${w}</li>`)}</ul>
     <p class="after"><button type="button" aria-pressed=${shown ? 'true' : 'false'} onClick=${() => set({shown: row.id})}>${shown ? 'Its layers are shown below' : 'Show its layers'}</button></p></div>`;
 }
 
 // How sure it is, and what a minute more of measuring would do for it.
-export function wordsOf(e) {
-  const words = [];
-  if (e.unmeasured > 0.005) words.push(`${ampere.percent(e.unmeasured)} of this energy is of layers that were never measured here.`);
+export function wordsOf(e, sheet) {
+  const words = sheet ? ['Nobody measured it: told by its data sheet, from how others do against theirs.'] : [];
+  if (e.unmeasured > 0.005 && !sheet) words.push(`${ampere.percent(e.unmeasured)} of this energy is of layers that were never measured here.`);
   if (e.gain && e.gain.layers > 0) {
     const now = e.iteration, off = (low, high, v) => `−${ampere.percent((v - low) / v)} +${ampere.percent((high - v) / v)}`;
     words.push(`Measuring ${e.gain.layers} layers, about ${ampere.duration(e.gain.time_s)}, would make its interval ${off(e.gain.energy_low_j, e.gain.energy_high_j, now.energy_j)} instead of ${off(now.energy_low_j, now.energy_high_j, now.energy_j)}.`);
   }
-  words.push(...ampere.estimateNotes(estimateOf(e)));
+  words.push(...ampere.estimateNotes({...estimateOf(e), ...(sheet ? {modelled: false} : {})}));
   return words;
 }
 
@@ -69,8 +69,7 @@ export function EstimateView({choices, devices, sheets}) {
   return html`<div class=${answer.busy ? 'answer busy' : 'answer'} data-busy=${answer.busy || graph.busy ? 'yes' : 'no'}>
     <${Spoken} text=${answer.problem ? '' : spoken} />
     <${ProblemBox} problem=${answer.problem} />
-    ${shown && html`<button type="button" class="peek" tabindex="-1" aria-hidden="true" onClick=${() => document.querySelector('.answers').scrollIntoView()}><b>${ampere.si(shown.estimate.iteration.energy_j, 'J')}</b> an iteration,
-      <b>${ampere.si((shown.estimate.job || shown.estimate.iteration).energy_j, 'J')}</b> the job on ${shown.name}</button>`}
+    ${shown && html`<button type="button" class="peek" tabindex="-1" aria-hidden="true" onClick=${() => document.querySelector('.answers').scrollIntoView()}><b>${ampere.si(shown.estimate.iteration.energy_j, 'J')}</b>${' an iteration, '}<b>${ampere.si((shown.estimate.job || shown.estimate.iteration).energy_j, 'J')}</b>${' the job on ' + shown.name}</button>`}
     ${told.length > 0 && html`<div class="title"><h2>What it costs</h2><${SaveJson} name="estimates" value=${answer.value} /></div>`}
     ${answer.value && devices.length === 0 && told.length === 0 && html`<p class="note">No device is known here yet. Profile one under <a href="#view=devices">Devices</a>, or import a profile with <code>ampere store import</code>.</p>`}
     <div class="devices">${told.map((row) => html`<${DeviceCard} key=${row.id} row=${row} currency=${currency} shown=${row === shown} />`)}</div>
