@@ -20,7 +20,8 @@ export function useAnswer(key, ask, wait = 40) {
         const value = await newest.current(stop.signal);
         if (!stop.signal.aborted) setAnswer({value, problem: null, busy: false, key});
       } catch (problem) {
-        if (!stop.signal.aborted) setAnswer((old) => ({value: problem.kind === 'unreachable' ? old.value : null, problem, busy: false, key}));
+        if (!stop.signal.aborted)
+          setAnswer((old) => ({value: problem.kind === 'unreachable' ? old.value : null, problem, busy: false, key}));
       }
     }, wait);
     return () => {

@@ -1,7 +1,7 @@
 // Asking the server. What it refuses becomes a Problem, in its own words (RFC 9457).
 const BASE = '/api/v1/';
 let token = sessionStorage.getItem('ampere-token') || '';
-const askers = new Set();  // told when the server wants a token
+const askers = new Set(); // told when the server wants a token
 
 export class Problem extends Error {
   constructor(problem) {
@@ -21,7 +21,9 @@ export function onTokenWanted(tell) {
 }
 
 function unreachable(error) {
-  return error.name === 'AbortError' ? error : new Problem({detail: 'The server does not answer. Is ampere serve still running?', kind: 'unreachable'});
+  return error.name === 'AbortError'
+    ? error
+    : new Problem({detail: 'The server does not answer. Is ampere serve still running?', kind: 'unreachable'});
 }
 
 async function asked(path, options) {
@@ -35,13 +37,19 @@ async function asked(path, options) {
   }
   if (response.ok) return response;
   let told = {};
-  try { told = await response.json(); } catch { /* no words came along */ }
+  try {
+    told = await response.json();
+  } catch {
+    /* no words came along */
+  }
   const problem = new Problem({title: response.statusText || 'HTTP ' + response.status, ...told, status: response.status});
   if (response.status === 401) askers.forEach((tell) => tell(token !== ''));
   throw problem;
 }
 
-export async function get(path, signal) { return (await asked(path, {signal})).json(); }
+export async function get(path, signal) {
+  return (await asked(path, {signal})).json();
+}
 export async function post(path, body, signal) {
   return (await asked(path, {method: 'POST', signal, body: JSON.stringify(body), headers: {'Content-Type': 'application/json'}})).json();
 }
@@ -50,7 +58,9 @@ export async function upload(file, reading) {
   const path = 'networks?' + new URLSearchParams([['name', file.name], ...reading]);
   return (await asked(path, {method: 'POST', body: file, headers: {'Content-Type': 'application/octet-stream'}})).json();
 }
-export async function bytes(path) { return (await asked(path, {})).blob(); }
+export async function bytes(path) {
+  return (await asked(path, {})).blob();
+}
 
 // Server-sent events, read from a stream: the browser's own reader of them cannot send a token. Calls
 // tell(event, data) until the server ends the stream or the signal does.
@@ -59,7 +69,9 @@ export async function events(path, tell, signal) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = '';
   for (;;) {
-    const {done, value} = await reader.read().catch((error) => { throw unreachable(error); });
+    const {done, value} = await reader.read().catch((error) => {
+      throw unreachable(error);
+    });
     if (done) return;
     waiting += value.replace(/\r/g, '');
     for (let end = waiting.indexOf('\n\n'); end >= 0; end = waiting.indexOf('\n\n')) {
@@ -67,8 +79,12 @@ export async function events(path, tell, signal) {
       waiting = waiting.slice(end + 2);
       const of = (name) => lines.filter((l) => l.startsWith(name + ':')).map((l) => l.slice(name.length + 1).replace(/^ /, ''));
       const data = of('data').join('\n');
-      if (!data) continue;  // a comment that keeps the line open
-      try { tell(of('event')[0] || 'message', JSON.parse(data)); } catch (error) { if (!(error instanceof SyntaxError)) throw error; }
+      if (!data) continue; // a comment that keeps the line open
+      try {
+        tell(of('event')[0] || 'message', JSON.parse(data));
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+      }
     }
   }
 }

@@ -5,7 +5,9 @@ import {html, useState, useRef, useEffect} from './library.js';
 export function useAsked() {
   const [answer, setAnswer] = useState({value: null, problem: null, busy: false, of: ''});
   const running = useRef(null);
-  const stop = () => { if (running.current) running.current.abort(); };
+  const stop = () => {
+    if (running.current) running.current.abort();
+  };
   useEffect(() => stop, []);
   async function ask(of, request) {
     stop();
@@ -26,5 +28,6 @@ export function useAsked() {
 export function AskButton({answer, text, now}) {
   return html`<p class="after"><button type="submit" class="main" disabled=${answer.busy}>${answer.busy ? 'Working …' : text}</button>
     ${answer.busy && html`<button type="button" onClick=${answer.stop}>Stop</button>`}
-    ${answer.value && answer.of !== now && !answer.busy && html`<span class="stale" role="status">Something was changed since this answer; ask again.</span>`}</p>`;
+    ${answer.value && answer.of !== now && !answer.busy && html`<span class="stale"
+      role="status">Something was changed since this answer; ask again.</span>`}</p>`;
 }

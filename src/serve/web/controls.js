@@ -21,7 +21,8 @@ export function Slider({name, label, unit, value, steps, off, change, hint}) {
     <label for=${id}>${label}${unit ? ', ' + unit : ''}</label>
     <div class="slider"><input type="range" id=${id} min="0" max=${all.length - 1} step="1" value=${Math.max(0, at)} aria-valuetext=${words}
         title=${hint || null} onInput=${(e) => change(all[Number(e.target.value)])} />
-      <input type="text" inputmode="decimal" size="7" aria-label=${label + ', exactly' + (unit ? ', ' + unit : '')} value=${value} placeholder=${off || ''}
+      <input type="text" inputmode="decimal" size="7" aria-label=${label + ', exactly' + (unit ? ', ' + unit : '')} value=${value}
+        placeholder=${off || ''}
         onChange=${(e) => change(cleaned(e.target.value, off, value))} /></div></div>`;
 }
 function cleaned(text, off, before) {

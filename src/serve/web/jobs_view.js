@@ -29,16 +29,20 @@ function Job({job, change, finished}) {
       while (!stop.signal.aborted) {
         let ended = false;
         try {
-          await events(`jobs/${encodeURIComponent(job.id)}/events`, (event, data) => {
-            if (stop.signal.aborted) return;
-            setProblem(null);
-            // Steps are told as they come, everything else as the whole job.
-            setNow((old) => (event === 'progress' ? {...old, progress: data} : {...old, ...data}));
-            if (OVER.includes(event)) {
-              ended = true;
-              finished();
-            }
-          }, stop.signal);
+          await events(
+            `jobs/${encodeURIComponent(job.id)}/events`,
+            (event, data) => {
+              if (stop.signal.aborted) return;
+              setProblem(null);
+              // Steps are told as they come, everything else as the whole job.
+              setNow((old) => (event === 'progress' ? {...old, progress: data} : {...old, ...data}));
+              if (OVER.includes(event)) {
+                ended = true;
+                finished();
+              }
+            },
+            stop.signal
+          );
         } catch (error) {
           if (error.name === 'AbortError') return;
           setProblem(error);
@@ -69,15 +73,18 @@ function Job({job, change, finished}) {
       setProblem(error);
     }
   }
-  const part = share(now), id = 'job-' + job.id;
-  const asked = now.request || {}, of = (asked.network && (asked.network.zoo || 'a network of yours')) || '';
+  const part = share(now),
+    id = 'job-' + job.id;
+  const asked = now.request || {},
+    of = (asked.network && (asked.network.zoo || 'a network of yours')) || '';
   return html`<li class="card job" data-job=${job.id} data-state=${state}>
     <div class="title"><h3 id=${id}>${of ? `Profile ${of}` : 'Profile the device'}</h3><span class="tag">${state}</span></div>
-    <progress aria-labelledby=${id} max="1" value=${live && part === null ? undefined : part ?? (state === 'done' ? 1 : 0)}></progress>
+    <progress aria-labelledby=${id} max="1" value=${live && part === null ? undefined : (part ?? (state === 'done' ? 1 : 0))}></progress>
     <p class="caption">${wordsOf(now)}</p>
     <${ProblemBox} problem=${problem || (now.problem && {message: now.problem.detail || now.problem.title})} />
     <p class="after">${live && html`<button type="button" onClick=${() => tell('stop')}>Stop</button>`}
-      ${['failed', 'stopped', 'interrupted'].includes(state) && html`<button type="button" onClick=${() => tell('resume')}>Go on</button>`}</p></li>`;
+      ${['failed', 'stopped', 'interrupted'].includes(state) && html`<button type="button"
+        onClick=${() => tell('resume')}>Go on</button>`}</p></li>`;
 }
 
 export function Profiling({status, choices, refresh}) {
@@ -98,7 +105,9 @@ export function Profiling({status, choices, refresh}) {
   useEffect(() => {
     shown.current = true;
     load();
-    return () => { shown.current = false; };
+    return () => {
+      shown.current = false;
+    };
   }, []);
   async function start(event) {
     event.preventDefault();
@@ -118,11 +127,25 @@ export function Profiling({status, choices, refresh}) {
   const able = status && status.can_profile && !status.read_only;
   const name = choices.id ? 'the network that was dropped' : choices.zoo;
   return html`<section aria-labelledby="profiling-title"><h2 id="profiling-title">Profiling</h2>
-    ${status && !able && html`<p class="note">${status.read_only ? 'This server only reads: start it without --read-only to profile.' : 'This server has no worker to profile with.'}</p>`}
-    ${able && html`<form class="card" onSubmit=${start}><div class="row">
-        <${Choice} name="what" label="Measure" value=${what} options=${[['device', 'the device itself: any network is told after'], ['network', 'the layers of ' + name]]} change=${setWhat} />
-        ${what === 'device' && html`<${Slider} name="minutes" label="For" unit="minutes" value=${minutes} steps=${[1, 2, 3, 5, 10, 20, 30, 60]} change=${setMinutes} />`}
-      </div><p class="after"><button type="submit" class="main" disabled=${busy}>Start profiling</button></p></form>`}
+    ${status && !able && html`<p
+      class="note">${status.read_only ? 'This server only reads: start it without --read-only to profile.' : 'This server has no worker to profile with.'}</p>`}
+    ${
+      able &&
+      html`<form class="card" onSubmit=${start}><div class="row">
+        <${Choice} name="what" label="Measure" value=${what} options=${[
+          ['device', 'the device itself: any network is told after'],
+          ['network', 'the layers of ' + name]
+        ]} change=${setWhat} />
+        ${what === 'device' && html`<${Slider} name="minutes" label="For" unit="minutes" value=${minutes}
+          steps=${[1, 2, 3, 5, 10, 20, 30, 60]} change=${setMinutes} />`}
+      </div><p class="after"><button type="submit" class="main" disabled=${busy}>Start profiling</button></p></form>`
+    }
     <${ProblemBox} problem=${problem} />
-    <ul class="jobs">${jobs.map((job) => html`<${Job} key=${job.id} job=${job} change=${load} finished=${() => { load(); refresh(); }} />`)}</ul></section>`;
+    <ul class="jobs">${jobs.map(
+      (job) =>
+        html`<${Job} key=${job.id} job=${job} change=${load} finished=${() => {
+          load();
+          refresh();
+        }} />`
+    )}</ul></section>`;
 }

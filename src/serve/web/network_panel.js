@@ -10,7 +10,7 @@ export function NetworkPanel({choices, models, about}) {
   const [over, setOver] = useState(false);
   const [busy, setBusy] = useState('');
   const [problem, setProblem] = useState(null);
-  const [pending, setPending] = useState(null);  // a file that does not say all by itself
+  const [pending, setPending] = useState(null); // a file that does not say all by itself
   const input = useRef();
 
   async function take(file, reading = []) {
@@ -20,7 +20,11 @@ export function NetworkPanel({choices, models, about}) {
     setPending(null);
     try {
       const network = await upload(file, reading);
-      const cleared = Object.fromEntries(Object.keys(choices).filter((key) => key.startsWith('dim.')).map((key) => [key, '']));
+      const cleared = Object.fromEntries(
+        Object.keys(choices)
+          .filter((key) => key.startsWith('dim.'))
+          .map((key) => [key, ''])
+      );
       set({...cleared, id: network.id, zoo: '', ...(network.batch > 1 ? {batch: String(network.batch)} : {})}, true);
     } catch (error) {
       setProblem(error);
@@ -42,14 +46,22 @@ export function NetworkPanel({choices, models, about}) {
       setOver(false);
       take(e.dataTransfer.files[0]);
     };
-    const all = [['dragover', drag], ['dragleave', drag], ['drop', drop]];
+    const all = [
+      ['dragover', drag],
+      ['dragleave', drag],
+      ['drop', drop]
+    ];
     all.forEach(([name, f]) => document.addEventListener(name, f));
     return () => all.forEach(([name, f]) => document.removeEventListener(name, f));
   });
 
   const known = models.find((m) => m.name === choices.zoo.split(':')[0]);
   function pick(name) {
-    const cleared = Object.fromEntries(Object.keys(choices).filter((key) => key.startsWith('dim.')).map((key) => [key, '']));
+    const cleared = Object.fromEntries(
+      Object.keys(choices)
+        .filter((key) => key.startsWith('dim.'))
+        .map((key) => [key, ''])
+    );
     setProblem(null);
     setPending(null);
     set({...cleared, zoo: name, id: ''}, true);
@@ -60,28 +72,52 @@ export function NetworkPanel({choices, models, about}) {
       <p>${busy ? html`Reading ${busy} …` : html`Drop a network here: ONNX, TorchScript or <span class="nowrap">a network file</span>`}</p>
       <button type="button" onClick=${() => input.current.click()} disabled=${Boolean(busy)}>Choose a file</button>
       <input ref=${input} id="network-file" type="file" accept=".onnx,.pt,.pth,.ts,.json" aria-label="Network file" tabindex="-1"
-        onChange=${(e) => { take(e.target.files[0]); e.target.value = ''; }} />
+        onChange=${(e) => {
+          take(e.target.files[0]);
+          e.target.value = '';
+        }} />
     </div>
     <${ProblemBox} problem=${problem} />
-    ${pending && html`<form class="needs" onSubmit=${(e) => { e.preventDefault(); take(pending.file, readingOf(pending.missing, [...e.target.elements])); }}>
-      ${pending.missing.map((m, i) => html`<div class="control" key=${m.label}><label for=${'needs-' + i}>${m.label}</label><input type="text" id=${'needs-' + i} placeholder=${m.hint} required autocomplete="off" /></div>`)}
-      <p class="after"><button type="submit" class="main">Read it so</button></p></form>`}
+    ${
+      pending &&
+      html`<form class="needs" onSubmit=${(e) => {
+        e.preventDefault();
+        take(pending.file, readingOf(pending.missing, [...e.target.elements]));
+      }}>
+      ${pending.missing.map((m, i) => html`<div class="control" key=${m.label}><label for=${'needs-' + i}>${m.label}</label><input
+        type="text" id=${'needs-' + i} placeholder=${m.hint} required autocomplete="off" /></div>`)}
+      <p class="after"><button type="submit" class="main">Read it so</button></p></form>`
+    }
     <div class="control"><label for="zoo">or pick one of the zoo</label>
       <select id="zoo" value=${choices.id ? '' : choices.zoo.split(':')[0]} onChange=${(e) => e.target.value && pick(e.target.value)}>
         ${choices.id ? html`<option value="" selected>a file of yours</option>` : null}
-        ${models.map((m) => html`<option value=${m.name} selected=${!choices.id && m.name === choices.zoo.split(':')[0]}>${m.name}</option>`)}
+        ${models.map((m) => html`<option value=${m.name}
+          selected=${!choices.id && m.name === choices.zoo.split(':')[0]}>${m.name}</option>`)}
       </select></div>
-    <p class="caption" id="network-about">${choices.id
-      ? about && html`<b>${about.name}</b>${about.format ? ', ' + about.format : ''}${about.layers ? `, ${count(about.layers)} layers` : ''}${about.parameters ? `, ${sizes(about.parameters)} parameters` : ''}`
-      : known && html`<b>${choices.zoo}</b>: ${known.description}${known.weights ? `, ${sizes(known.weights)} parameters` : ''}`}</p>
+    <p class="caption" id="network-about">${
+      choices.id
+        ? about &&
+          html`<b>${about.name}</b>${about.format ? ', ' + about.format : ''}${about.layers ? `, ${count(about.layers)} layers` : ''}${about.parameters ? `, ${sizes(about.parameters)} parameters` : ''}`
+        : known && html`<b>${choices.zoo}</b>: ${known.description}${known.weights ? `, ${sizes(known.weights)} parameters` : ''}`
+    }</p>
   </section>`;
 }
 // What has to be said of a file beside it, by what the importer misses.
 function missingOf(message) {
   const named = /names but no sizes: ([^;]+);/.exec(message);
-  if (named) return named[1].split(',').map((name) => name.trim()).map((name) => ({kind: 'dim', label: 'Size of ' + name, before: name + '=', hint: '224'}));
+  if (named)
+    return named[1]
+      .split(',')
+      .map((name) => name.trim())
+      .map((name) => ({kind: 'dim', label: 'Size of ' + name, before: name + '=', hint: '224'}));
   if (/--input/.test(message)) return [{kind: 'input', label: 'Shape of what it reads, without the batch', before: '', hint: '3x224x224'}];
   return [];
 }
-const readingOf = (missing, fields) => missing.flatMap((m, i) => fields[i].value.trim().split(/\s+/).map((value) => [m.kind, m.before + value]));
+const readingOf = (missing, fields) =>
+  missing.flatMap((m, i) =>
+    fields[i].value
+      .trim()
+      .split(/\s+/)
+      .map((value) => [m.kind, m.before + value])
+  );
 const count = (layers) => (Array.isArray(layers) ? layers.length : layers);

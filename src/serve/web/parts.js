@@ -17,8 +17,12 @@ export function Table({columns, rows, id, label, picked}) {
   newest.current = columns;
   useLayoutEffect(() => {
     // Columns may be functions of what is shown now.
-    const live = columns.map((c, i) => ({...c, value: (row) => newest.current[i].value(row),
-      text: c.text ? (row) => newest.current[i].text(row) : undefined, picked: c.picked ? (row) => newest.current[i].picked(row) : undefined}));
+    const live = columns.map((c, i) => ({
+      ...c,
+      value: (row) => newest.current[i].value(row),
+      text: c.text ? (row) => newest.current[i].text(row) : undefined,
+      picked: c.picked ? (row) => newest.current[i].picked(row) : undefined
+    }));
     table.current = ampere.sortable(live, rows, id);
     if (label) table.current.element.setAttribute('aria-label', label);
     holder.current.replaceChildren(table.current.element);
@@ -60,7 +64,8 @@ export function ProblemBox({problem, children}) {
   // The first line says what is wrong, others list things.
   const [first, ...rest] = problem.message.split('\n');
   return html`<div class="problem" role="alert"><p>${sentence(first)}</p>
-    ${rest.length > 0 && html`<details><summary>${rest.length} more lines</summary><pre>${rest.join('\n')}</pre></details>`}${children}</div>`;
+    ${rest.length > 0 && html`<details><summary>${rest.length} more lines</summary><pre>${rest.join('\n')}</pre>
+      </details>`}${children}</div>`;
 }
 // Names of files and layers, which may come first, stay as they are.
 export const sentence = (text) => (/^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text);
@@ -82,7 +87,9 @@ export const SaveCsv = ({name, rows}) => html`<button type="button" class="downl
 export function Spoken({text}) {
   const place = useRef();
   useEffect(() => {
-    const timer = setTimeout(() => { if (place.current) place.current.textContent = text; }, 700);
+    const timer = setTimeout(() => {
+      if (place.current) place.current.textContent = text;
+    }, 700);
     return () => clearTimeout(timer);
   }, [text]);
   return html`<p class="spoken" role="status" aria-live="polite" ref=${place}></p>`;

@@ -2,9 +2,34 @@
 // is left out.
 import {useState, useEffect} from './library.js';
 
-export const USUAL = {view: 'estimate', zoo: 'resnet18', id: '', batch: '32', precision: 'default', optimizer: 'sgd', limit: '', samples: '50000',
-  epochs: '10', price: '', currency: 'EUR', carbon: '', shown: '', budget: '50%', rank: 'parameters', multiple: '', risk: '',
-  objective: 'energy', slower: '', batches: '', limits: '', precisions: '', jobs: '', planrisk: '', sheets: '', device: ''};
+export const USUAL = {
+  view: 'estimate',
+  zoo: 'resnet18',
+  id: '',
+  batch: '32',
+  precision: 'default',
+  optimizer: 'sgd',
+  limit: '',
+  samples: '50000',
+  epochs: '10',
+  price: '',
+  currency: 'EUR',
+  carbon: '',
+  shown: '',
+  budget: '50%',
+  rank: 'parameters',
+  multiple: '',
+  risk: '',
+  objective: 'energy',
+  slower: '',
+  batches: '',
+  limits: '',
+  precisions: '',
+  jobs: '',
+  planrisk: '',
+  sheets: '',
+  device: ''
+};
 const followers = new Set();
 let state = read();
 let writing = 0;
@@ -42,7 +67,9 @@ export function set(changes, step) {
   }
   followers.forEach((tell) => tell(state));
 }
-export function current() { return state; }
+export function current() {
+  return state;
+}
 export function useChoices() {
   const [now, setNow] = useState(state);
   useEffect(() => {
@@ -73,7 +100,9 @@ export function zooName(choices) {
   const sizes = Object.entries(dims(choices)).map(([name, size]) => name + '=' + size);
   return choices.zoo + (sizes.length ? (choices.zoo.includes(':') ? ',' : ':') + sizes.join(',') : '');
 }
-export function networkOf(choices) { return choices.id ? {id: choices.id} : {zoo: zooName(choices)}; }
+export function networkOf(choices) {
+  return choices.id ? {id: choices.id} : {zoo: zooName(choices)};
+}
 
 export function question(choices) {
   const asked = {network: networkOf(choices), batch: whole(choices.batch)};
@@ -88,4 +117,6 @@ export function money(choices) {
   if (choices.carbon) asked.carbon = /^[\d.]+$/.test(choices.carbon) ? choices.carbon + 'g/kWh' : choices.carbon;
   return asked;
 }
-export function work(choices) { return {samples: whole(choices.samples), epochs: whole(choices.epochs)}; }
+export function work(choices) {
+  return {samples: whole(choices.samples), epochs: whole(choices.epochs)};
+}
