@@ -87,7 +87,8 @@ export function planFigure(plan) {
                   style: {
                     text: fits ? name : '',
                     x: from[0] + 6,
-                    y: from[1] - 7,
+                    y: from[1],
+                    verticalAlign: 'middle',
                     fill: '#ffffff',
                     font: '600 12.5px system-ui, sans-serif',
                     stroke: api.visual('color'),
@@ -149,8 +150,6 @@ export function batteryFigure(plan, file) {
       return {
         name: d.name,
         reserve: d.battery_reserve_j,
-        lowest: d.battery_lowest_j,
-        capacity: joules(asked.capacity),
         points: points.filter((p) => p[1] !== null)
       };
     });
@@ -176,22 +175,22 @@ export function batteryFigure(plan, file) {
         splitNumber: width < 500 ? 4 : 8,
         axisLabel: {showMaxLabel: false}
       });
-      option.yAxis = a.axis(theme, '', {min: 0, axisLabel: {formatter: (v) => a.siTick(v / 3600, 'Wh')}});
+      option.yAxis = a.axis(theme, '', {min: 0, axisLabel: {formatter: (v) => a.siTick(v, 'Wh')}});
       option.tooltip.trigger = 'item';
-      option.tooltip.formatter = (p) => a.lines(p.seriesName, `${a.si(p.value[1] / 3600, 'Wh')} after ${a.duration(p.value[0] * unit[0])}`);
+      option.tooltip.formatter = (p) => a.lines(p.seriesName, `${a.si(p.value[1], 'Wh')} after ${a.duration(p.value[0] * unit[0])}`);
       option.series = lines.map((l, i) => ({
         type: 'line',
         name: l.name,
         symbol: a.SYMBOLS[i % a.SYMBOLS.length],
         symbolSize: 9,
         itemStyle: {color: a.COLOURS[i % a.COLOURS.length]},
-        data: [...l.points, ...(l.points.length ? [[end, l.points[l.points.length - 1][1]]] : [])].map((p) => [p[0] / unit[0], p[1]]),
+        data: l.points.map((p) => [p[0] / unit[0], p[1] / 3600]),
         markLine: {
           silent: true,
           symbol: 'none',
           lineStyle: {color: a.COLOURS[i % a.COLOURS.length], type: 'dashed'},
           label: {show: false},
-          data: [{yAxis: l.reserve}]
+          data: [{yAxis: l.reserve / 3600}]
         }
       }));
       return option;

@@ -45,6 +45,9 @@ function written(object, path, value) {
   return copy;
 }
 
+// A jobs file may have the beginning of an id.
+const profileOf = (row, profiles) => (row.profile && profiles.find((p) => p.id.startsWith(row.profile))?.id) || '';
+
 function Rows({title, what, fields, rows, change, profiles}) {
   const edit = (i, path, numeric) => (e) => {
     const text = e.target.value.trim(),
@@ -59,11 +62,11 @@ function Rows({title, what, fields, rows, change, profiles}) {
         ([path, label, hint, numeric]) =>
           html`<td>${
             path === 'profile' && profiles.length
-              ? html`<select aria-label=${`${label} of ${what} ${i + 1}`} value=${read(row, path) || ''} onChange=${edit(i, path)}>
+              ? html`<select aria-label=${`${label} of ${what} ${i + 1}`} value=${profileOf(row, profiles)} onChange=${edit(i, path)}>
                 <option value="">none</option>${profiles.map((p) => html`<option value=${p.id}
-                selected=${p.id.startsWith(read(row, path) || '-')}>${p.name}</option>`)}</select>`
+                selected=${p.id === profileOf(row, profiles)}>${p.name}</option>`)}</select>`
               : html`<input type="text" size=${numeric ? 7 : path === 'name' ? 17 : 11} aria-label=${`${label} of ${what} ${i + 1}`}
-                value=${read(row, path) ?? ''} placeholder=${hint} onChange=${edit(i, path, numeric)} />`
+                value=${read(row, path) ?? ''} placeholder=${row.cost || row.costs ? '' : hint} onChange=${edit(i, path, numeric)} />`
           }</td>`
       )}
       <td><button type="button" aria-label=${`Remove ${what} ${i + 1}`}
@@ -100,7 +103,7 @@ export function PlanView({choices, devices}) {
         change=${(rows) => put({...file, devices: rows})} profiles=${devices} />
       <${Rows} title="Jobs" what="job" fields=${JOB_FIELDS} rows=${Array.isArray(file.jobs) ? file.jobs : []}
         change=${(rows) => put({...file, jobs: rows})} profiles=${[]} />
-      <div class="row"><${Slider} name="planrisk" label="Allowed to fail" unit="%" off="5" value=${choices.planrisk}
+      <div class="row"><${Slider} name="planrisk" label="Risk of a dead battery or a late job" unit="%" off="5" value=${choices.planrisk}
         steps=${[0.1, 1, 2, 5, 10, 20]} change=${(v) => set({planrisk: v})} /></div>
       <details><summary>The jobs file</summary><label class="control wide"><span>All fields of a jobs file may be written here</span>
         <textarea rows="14" spellcheck=${false} value=${JSON.stringify(file, null, 2)} onChange=${(e) => {
