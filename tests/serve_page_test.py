@@ -6,6 +6,7 @@
 With a folder for screenshots, every view is also kept as pictures: light and dark, wide and narrow.
 """
 
+import base64
 import json
 import pathlib
 import tempfile
@@ -15,7 +16,7 @@ import unittest
 import support
 from browser import Browser
 from page_server import PageServer, READY, make_store, new_folder
-from support import PATIENCE_S, PROGRAMS
+from support import DATA, PATIENCE_S, PROGRAMS
 
 HOSTILE = "<img src=x onerror='window.hacked=1'>\"&"
 VIEWS = ["estimate", "prune", "tune", "plan", "devices"]
@@ -203,6 +204,33 @@ class ServePage(unittest.TestCase):
         self.assertIn("broken.json", self.texts(".chosen .problem")[0])
         self.assertTrue(self.value("iteration-energy"))
 
+    def test_a_file_that_does_not_say_all_is_asked_about(self):
+        whole = (DATA / "onnx" / "resnet18.dynamo.onnx").read_bytes()
+        # Both sides of its images, 224, become a dimension with a name.
+        named = whole.replace(b"\x0a\x03\x08\xe0\x01", b"\x0a\x03\x12\x01h")
+        self.assertNotEqual(named, whole)
+        self.browser.refusals_expected = True
+        self.visit("zoo=cnn5&batch=10")
+        self.js(f"""(() => {{ const bytes = Uint8Array.from(atob({json.dumps(base64.b64encode(named).decode())}), (c) => c.charCodeAt(0));
+          const carried = new DataTransfer(); carried.items.add(new File([bytes], 'mine.onnx'));
+          document.dispatchEvent(new DragEvent('drop', {{dataTransfer: carried, bubbles: true}})); }})()""")
+        self.until("document.querySelector('form.needs')")
+        self.assertEqual(self.texts("form.needs label"), ["Size of h"])
+        self.js("document.querySelector('form.needs input').value = '64'")
+        self.press("form.needs button")
+        self.until("document.querySelector('#network-notes')")
+        self.settled()
+        small = self.value("iteration-energy")
+        self.change("dim.h", "96")
+        self.settled()
+        self.assertEqual(self.asked("estimate")[-1]["dims"], {"h": 96})
+        self.assertNotEqual(self.value("iteration-energy"), small)
+        layers = len(self.texts(".graph .layer"))
+        self.press("#network-notes + p button")
+        self.until("!document.querySelector('#network-notes')?.textContent.includes('--restore-batchnorm')")
+        self.settled()
+        self.assertEqual(len(self.texts(".graph .layer")), layers)
+
     # ---- the other views
 
     def ask(self, answer):
@@ -293,17 +321,18 @@ class ServePage(unittest.TestCase):
 
     def test_every_view_fits_every_screen(self):
         for view in VIEWS:
-            for width, dark in ((1280, False), (1280, True), (390, False), (390, True)):
+            self.visit(f"view={view}&zoo=cnn5&batch=10")
+            for width, dark in ((1280, False), (1280, True), (390, True), (390, False)):
                 with self.subTest(f"{view} {width} {dark}"):
-                    self.visit(f"view={view}&zoo=cnn5&batch=10", width=width, dark=dark)
-                    self.browser.settle()
+                    self.browser.prefer(dark)
+                    self.browser.resize(width)
                     self.assertLessEqual(self.js("document.documentElement.scrollWidth"), width)
                     self.assertEqual(self.js("document.documentElement.dataset.theme"), "dark" if dark else "light")
                     self.assertFalse(self.js("document.body.innerHTML.includes('NaN') || document.body.innerText.includes('undefined')"))
                     if folder := PROGRAMS.get("screenshots"):
                         self.browser.screenshot(pathlib.Path(folder) / f"{view}-{width}-{'dark' if dark else 'light'}.png")
         self.press("#theme")
-        self.assertEqual(self.js("document.documentElement.dataset.theme"), "light")
+        self.assertEqual(self.js("document.documentElement.dataset.theme"), "dark")
 
     def test_figures_and_tables_can_be_taken_along(self):
         self.visit("zoo=cnn5&batch=10")
