@@ -75,7 +75,9 @@ export function NetworkPanel({choices, models, about}) {
       pending &&
       html`<form class="needs" onSubmit=${(e) => {
         e.preventDefault();
-        take(pending.file, [...pending.reading, ...readingOf(pending.missing, e.target.elements)]);
+        // Shapes that did not fit are not said again.
+        const kept = pending.missing.some((m) => m.kind === 'input') ? pending.reading.filter(([kind]) => kind !== 'input') : pending.reading;
+        take(pending.file, [...kept, ...readingOf(pending.missing, e.target.elements)]);
       }}>
       ${pending.missing.map(
         (m, i) =>
