@@ -38,6 +38,7 @@ class Browser:
         self.number = 0
         self.session = None
         self.events = []
+        self.refusals_expected = False  # by a server; the browser logs each as an error
 
     def _address(self):
         said = ""
@@ -80,8 +81,9 @@ class Browser:
                 return answer["result"]
             self.events.append(answer)
 
-    def open(self, path, width=1280, height=900, dark=False):
-        """Opens a file in a new page and waits until it has put itself together. Returns the seconds that took."""
+    def open(self, path, width=1280, height=900, dark=False, ready="!!window.ampereReport"):
+        """Opens a file or an address in a new page and waits until it has put itself together: until `ready` is true
+        there. Returns the seconds that took."""
         self.session = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -91,9 +93,10 @@ class Browser:
         self.prefer(dark)
         self.events = []
         start = time.monotonic()
-        self.call("Page.navigate", url=pathlib.Path(path).resolve().as_uri())
+        served = str(path).startswith("http://")
+        self.call("Page.navigate", url=str(path) if served else pathlib.Path(path).resolve().as_uri())
         deadline = start + PATIENCE_S
-        while not self.evaluate("document.readyState === 'complete' && !!window.ampereReport"):
+        while not self.evaluate(f"document.readyState === 'complete' && ({ready})"):
             if self.complaints() or time.monotonic() > deadline:
                 raise AssertionError(f"{path} did not come up: {self.complaints()}")
             time.sleep(0.02)
@@ -131,6 +134,8 @@ class Browser:
             elif event.get("method") == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
                 found.append(json.dumps(params["args"]))
             elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+                if self.refusals_expected and params["entry"]["source"] == "network":
+                    continue
                 found.append(json.dumps(params["entry"]))
         return found
 

@@ -23,16 +23,7 @@ function ampereName(index) { return ampereDrawing.todo[index].name; }
 function ampereSvg(index, width) {
   'use strict';
   var one = ampereDrawing.todo[index];
-  var chart = echarts.init(null, null, {renderer: 'svg', ssr: true, width: width, height: one.figure.height(one.choice, width)});
-  var theme = ampere.THEMES.light;
-  var option = one.figure.option(one.choice, theme, width);
-  option.backgroundColor = '#ffffff';
-  option.textStyle.fontFamily = 'Helvetica, Arial, sans-serif';
-  option.aria = {enabled: false};
-  chart.setOption(option);
-  var svg = chart.renderToSVGString();
-  chart.dispose();
-  return svg;
+  return ampere.svg(one.figure, one.choice, width);
 }
 function ampereCsv(index) {
   'use strict';

@@ -390,6 +390,19 @@
     return [table.header].concat(table.rows).map(function (row) { return row.map(cell).join(','); }).join('\n') + '\n';
   };
 
+  // A figure as an SVG file, on white.
+  ampere.svg = function (figure, choice, width) {
+    var chart = echarts.init(null, null, {renderer: 'svg', ssr: true, width: width, height: figure.height(choice, width)});
+    var option = figure.option(choice, ampere.THEMES.light, width);
+    option.backgroundColor = '#ffffff';
+    option.textStyle.fontFamily = 'Helvetica, Arial, sans-serif';
+    option.aria = {enabled: false};
+    chart.setOption(option);
+    var svg = chart.renderToSVGString();
+    chart.dispose();
+    return svg;
+  };
+
   // The first choice of everything.
   ampere.usual = function (figure) {
     var choice = {};
