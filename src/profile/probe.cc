@@ -100,12 +100,18 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
   std::sort(wanted.begin(), wanted.end(), [](const Place& a, const Place& b) {
     return std::make_pair(a.unprofiled, a.unknown_j) > std::make_pair(b.unprofiled, b.unknown_j);
   });
+  const auto seconds_since = [](std::chrono::steady_clock::time_point t) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+  };
+  const double budget_s = options.seconds_a_layer * static_cast<double>(layers.size());
+  const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point first_done =
+      start;  // the first may have to wait for a worker to begin
   int done = 0;
-  const auto measuring = std::chrono::steady_clock::now();
   for (const Place& p : wanted) {
     if (options.enough && options.enough()) break;
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - measuring;
-    if (!p.unprofiled && taken.count() > options.seconds_a_layer * static_cast<double>(layers.size())) break;
+    const double each_s = done > 1 ? seconds_since(first_done) / (done - 1) : 0;
+    if (!p.unprofiled && (done + 1) * each_s > budget_s) break;
     const MeasureRequest request = request_for(p.plan->variant(p.channels), p.plan->kind.batch, options.how);
     try {
       const Measurement m = measure_as_asked(measure, request);
@@ -114,9 +120,10 @@ ProbeSummary probe_layers(DeviceProfile& profile, const std::vector<Layer>& laye
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::kOutOfMemory || p.unprofiled) throw;
     }
-    if (options.progress) options.progress(++done, static_cast<int>(wanted.size()));
+    if (done++ == 0) first_done = std::chrono::steady_clock::now();
+    if (options.progress) options.progress(done, static_cast<int>(wanted.size()));
   }
-  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - measuring).count();
+  summary.seconds = seconds_since(start);
   return summary;
 }
 
