@@ -665,7 +665,8 @@ def encoder(rng: random.Random, scale: float) -> Sample:
 
 
 def recurrent(rng: random.Random, scale: float) -> Sample:
-    state, length = rng.choice([64, 128, 256, 320, 512, 650, 1024]), rng.choice([20, 64, 128, 200, 400])
+    state = rng.choice([64, 100, 128, 192, 256, 300, 320, 384, 512, 650, 768, 1024])
+    length = rng.choice([20, 64, 128, 200, 400])
     batch, kind = max(1, int(scale * rng.choice([4, 16, 32, 64, 128]))), rng.choice(["LSTM", "GRU"])
     words, both = rng.choice([2000, 10000, 30000]), rng.random() < 0.4
     classes = rng.choice([2, 20, words]) if batch * length < 5000 else 20
