@@ -50,6 +50,88 @@ class Hostile(AmpereTest):
         self.assertGreater(answer.json()["estimates"][0]["iteration"]["energy_j"], 0)
 
 
+class Mended(Hostile):
+    """What somebody broke once."""
+
+    def test_an_encoded_address_needs_the_token_too(self):
+        server = Server(self, "--token", TOKEN)
+        for way in ("/%61pi/v1/status", "/api/%761/devices", "/%6detrics", "/%61%70%69/v1/jobs", "/nothing", "/assets/../api/v1/status"):
+            got = server.raw(f"GET {way} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            self.assertIn(statuses(got), ([401], [400]), (way, got[:300]))
+            self.count()
+        self.assertEqual(server.get("/").status, 200)
+
+    def test_hosts_that_only_begin_as_ours(self):
+        server = Server(self)
+        for host in ("localhost:evil.com", "[::1]evil.com", "localhost:80:80", "localhost, evil.com", "localhost:1234567"):
+            got = server.raw(f"GET /api/v1/status HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            self.assertEqual(statuses(got), [403], (host, got[:300]))
+            self.count()
+        twice = b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nHost: evil.com\r\nConnection: close\r\n\r\n"
+        self.assertNotIn(200, statuses(server.raw(twice)))
+        self.count()
+
+    def test_other_codings_of_a_body(self):
+        server = Server(self)
+        for coding in ("xchunked", "gzip, chunked", "identity"):
+            got = server.raw(f"POST /api/v1/estimate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                             f"Transfer-Encoding: {coding}\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+            self.assertIn(statuses(got), ([400], [501]), (coding, got[:300]))
+            self.count()
+
+    def test_it_ends_well_with_requests_half_sent(self):
+        server = Server(self)
+        begun = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(5)]
+        for one in begun:
+            one.sendall(b"POST /api/v1/estimate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                        b"Content-Length: 1000\r\n\r\n{")
+            self.count()
+        time.sleep(0.3)
+        self.assertEqual(server.stop(), 0)
+        for one in begun:
+            one.close()
+
+    def test_limits_that_are_nearly_none(self):
+        server = Server(self)
+        server.post("/api/v1/estimate", {**LENET, "power_limit_w": 1e-9})
+        self.count()
+        self.assert_well(server)
+
+    def test_a_network_of_millions_of_layers(self):
+        server = Server(self)
+        answer = server.post("/api/v1/layers", {"network": {"zoo": "transformer:layers=16777216"}})
+        self.assertEqual(answer.status, 400, answer.body)
+        self.count()
+
+    def test_a_store_that_is_none(self):
+        self.store.write_bytes(b"hello")
+        server = Server(self)
+        time.sleep(0.5)
+        self.assertEqual(server.get("/").status, 200)
+        self.assertEqual(server.stop(), 0)
+        self.count()
+
+    def test_two_servers_on_one_folder(self):
+        first = Server(self)
+        with self.assertRaisesRegex(AssertionError, "in use by another server"):
+            Server(self)
+        self.assert_well(first)
+        self.count()
+
+    def test_a_kept_file_that_was_spoiled(self):
+        server = Server(self)
+        network = self.output_of("convert", "lenet5").encode()
+        headers = {"Content-Type": "application/octet-stream", "X-Filename": "net.json"}
+        first = server.ask("POST", "/api/v1/networks", body=network, headers=headers)
+        self.assertEqual(first.status, 201 if first.status == 201 else 200, first.body)
+        server.stop()
+        for kept in self.folder.glob("*.serve/networks/*.info"):
+            kept.write_bytes(b"")
+        again = Server(self).ask("POST", "/api/v1/networks", body=network, headers=headers)
+        self.assertEqual(again.status, first.status, again.body)
+        self.count()
+
+
 class Addresses(Hostile):
     def test_paths(self):
         server = Server(self)

@@ -344,7 +344,7 @@ class ServePage(unittest.TestCase):
 
     def test_the_token_is_asked_for(self):
         self.browser.refusals_expected = True
-        with PageServer(self.folder, "--token", "open-sesame") as server:
+        with PageServer(self.folder, "--token", "open-sesame", "--state", str(self.folder / "state")) as server:
             self.visit("zoo=cnn5&batch=10", server, ready="!!document.querySelector('#token')")
             for token, there in (("wrong", ".token"), ("open-sesame", ".device [data-value]")):
                 self.js(f"document.querySelector('#token').value = {json.dumps(token)}")

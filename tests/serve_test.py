@@ -339,7 +339,7 @@ class Modes(Serving):
         self.assert_refused(self.run_ampere("serve", "--token", "short"), 2, "8 characters")
         self.assert_refused(self.run_ampere("serve", "--token-file", "nothing"), 2, "no token")
         server = Server(self)
-        self.assert_refused(self.run_ampere("serve", "--port", server.port), 2, "cannot be had")
+        self.assert_refused(self.run_ampere("serve", "--port", server.port, "--state", self.folder / "other"), 2, "cannot be had")
 
     def test_requests_are_finished(self):
         """One that is being answered when the end comes gets its answer."""

@@ -9,6 +9,9 @@
 namespace ampere {
 namespace {
 
+// Of a transformer: more would be larger than any file that is read.
+constexpr std::int64_t kMostLayers = 1000;
+
 using Ints = std::vector<std::int64_t>;
 
 // Appends ops one after the other; most of the zoo is chains.
@@ -193,9 +196,10 @@ ZooChoice parse_zoo(const std::string& text) {
     std::int64_t value = 0;
     auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     const bool whole = error == std::errc() && rest == number.data() + number.size();
-    if (!whole || value < p->min || value > kMaxWidth || value % p->step != 0) {
+    const std::int64_t most = key == "layers" ? kMostLayers : kMaxWidth;
+    if (!whole || value < p->min || value > most || value % p->step != 0) {
       throw bad_input(entry->name + ": \"" + key + "\" must be a whole number of at least " +
-                      std::to_string(p->min) +
+                      std::to_string(p->min) + " and at most " + std::to_string(most) +
                       (p->step > 1 ? " and a multiple of " + std::to_string(p->step) : "") + ", found \"" +
                       number + "\"; write it as " + entry->name + ":" + key + "=" + std::to_string(p->value));
     }

@@ -63,6 +63,7 @@ std::vector<Place> places_of(const LayerModels& models, const std::vector<Surfac
   }
   if (told.empty()) return out;
   std::vector<LayerPlace> asked;
+  asked.reserve(told.size());
   for (const std::size_t i : told) asked.push_back({out[i].plan->key, out[i].channels});
   const WorkCosts& costs = models.unmeasured(asked);
   for (std::size_t i = 0; i < told.size(); ++i) {

@@ -16,13 +16,19 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-// "localhost:8080" -> "localhost", "[::1]:8080" -> "::1".
+// Nothing, or ":8080".
+bool is_port(const std::string& text) {
+  return text.empty() || (text.front() == ':' && text.size() <= 6 &&
+                          text.find_first_not_of("0123456789", 1) == std::string::npos);
+}
+
+// "localhost:8080" -> "localhost", "[::1]:8080" -> "::1"; nothing where it is no host, such as two of them.
 std::string without_port(const std::string& host) {
-  if (!host.empty() && host.front() == '[') {
-    const std::size_t end = host.find(']');
-    return end == std::string::npos ? "" : host.substr(1, end - 1);
-  }
-  return host.substr(0, host.find(':'));
+  const bool bracketed = !host.empty() && host.front() == '[';
+  const std::size_t end = std::min(host.find(bracketed ? ']' : ':'), host.size());
+  if (bracketed && end == host.size()) return "";
+  if (!is_port(host.substr(bracketed ? end + 1 : end))) return "";
+  return bracketed ? host.substr(1, end - 1) : host.substr(0, end);
 }
 
 bool is_address(const std::string& host) {
@@ -52,8 +58,13 @@ bool is_our_origin(const std::string& origin, const std::string& host) {
   return false;
 }
 
+// The page and its files, which whoever may not ask can load. By the parts that requests are told apart by:
+// "/%61pi" is "/api".
 bool is_page(const std::string& target) {
-  return target.rfind("/api/", 0) != 0 && target.rfind("/metrics", 0) != 0;
+  const auto parts = path_parts(target);
+  if (!parts) return false;
+  const bool index = parts->size() == 1 && (parts->front().empty() || parts->front() == "index.html");
+  return index || (parts->size() == 2 && parts->front() == "assets");
 }
 
 }  // namespace

@@ -1,5 +1,10 @@
 #include "serve/api.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -103,6 +108,12 @@ Api::StateFolder::StateFolder(const ServeOptions& o) : path(o.state), ours(o.sta
                   path + part + ": cannot be made: " + error.message() + "; name another with --state");
   }
   fs::permissions(path, fs::perms::owner_all, error);
+  lock = open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(lock);
+    throw Error(ErrorKind::kBadInput,
+                path + " is in use by another server; end that, or name another folder with --state");
+  }
   for (const auto& entry : fs::directory_iterator(path + "/networks", error)) {
     const std::string name = entry.path().filename();  // what a killed server left half done
     if (name.rfind("incoming-", 0) == 0) fs::remove(entry.path(), error);
@@ -112,6 +123,7 @@ Api::StateFolder::StateFolder(const ServeOptions& o) : path(o.state), ours(o.sta
 Api::StateFolder::~StateFolder() {
   std::error_code gone;
   if (ours) fs::remove_all(path, gone);
+  if (lock >= 0) close(lock);
 }
 
 Api::Api(const ServeOptions& options)

@@ -65,6 +65,7 @@ class Api {
   struct StateFolder {
     std::string path;
     bool ours = false;
+    int lock = -1;  // held while this server runs: another one's files would be taken for leftovers
     explicit StateFolder(const ServeOptions& options);
     ~StateFolder();
   };

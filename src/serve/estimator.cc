@@ -48,8 +48,8 @@ bool is_sheet_name(const std::string& device) { return device.rfind(kSheet, 0) =
 std::string question(const std::string& device, const ServedNetwork& network, const TrainingSetup& setup,
                      const EstimateOptions& o) {
   return device + "|" + network.id + "|" + std::to_string(setup.batch) + "|" + setup.recipe.word() + "|" +
-         o.method + "|" + (o.mode == MeasureMode::kReplay ? "r" : "e") + "|" +
-         std::to_string(o.power_limit_w) + "|" + std::to_string(o.clock_mhz);
+         o.method + "|" + (o.mode == MeasureMode::kReplay ? "r" : "e") + "|" + Json(o.power_limit_w).dump() +
+         "|" + Json(o.clock_mhz).dump();
 }
 
 }  // namespace

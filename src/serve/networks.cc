@@ -189,9 +189,13 @@ ServedNetworkPtr Networks::kept(const std::string& id) {
   if (!fs::exists(path(id, ".info")) || !fs::exists(path(id, ".json"))) return nullptr;
   auto known = std::make_shared<ServedNetwork>();
   known->id = id;
-  known->info = read_json_file(path(id, ".info"));
-  known->loaded.network = network_from_json(read_json_file(path(id, ".json")), "network " + id);
-  known->batch = known->info.value("batch", std::int64_t{1});
+  try {
+    known->info = read_json_file(path(id, ".info"));
+    known->loaded.network = network_from_json(read_json_file(path(id, ".json")), "network " + id);
+    known->batch = known->info.value("batch", std::int64_t{1});
+  } catch (const std::exception&) {  // spoiled, as by a full disk: whoever has the file sends it again
+    return nullptr;
+  }
   const std::lock_guard lock(mutex_);
   parsed_.put(id, known, 1 + known->loaded.network.nodes().size() / 500);
   return known;

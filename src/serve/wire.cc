@@ -81,13 +81,14 @@ struct Wire {
   std::atomic<bool> ending{false};
   Api api;
   const ServeOptions& options;
-  asio::io_context io{1};
-  asio::thread_pool computing;
-  asio::thread_pool waiting;  // for processes
   std::atomic<int> queued{0}, queued_to_wait{0};
   int uploads = 0;
   int feeds = 0;
   std::set<Connection*> connections;  // touched by the one thread alone
+  // After all that connections touch: those that are left end with it.
+  asio::io_context io{1};
+  asio::thread_pool computing;
+  asio::thread_pool waiting;  // for processes
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -168,7 +169,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (error) return refuse(read_problem(error));
     keep_alive_ = header_->get().keep_alive() && !wire_.ending;
     if (auto refused = refused_access(request_, wire_.options)) return refuse(std::move(*refused));
+    const std::string coding = request_.header("transfer-encoding");
+    if (!coding.empty() && !beast::iequals(coding, "chunked"))
+      return refuse(problem_response(400, "bad_input", "the only Transfer-Encoding that is read is chunked"));
     route_ = Api::route(request_);
+    // Nobody reads such a body, so nobody waits for it.
+    const bool has_body = header_->content_length().value_or(0) > 0 || !coding.empty();
+    if (has_body && !route_) return refuse(wire_.api.answer(request_));
+    if (has_body && route_->method == "GET")
+      return refuse(problem_response(400, "bad_input", "a GET request here has no body"));
     const auto length = header_->content_length();
     const std::uint64_t most = route_ && route_->file ? limits_.upload_bytes : limits_.body_bytes;
     if (length && *length > most)
@@ -506,15 +515,21 @@ void allow_files(int connections) {
 
 // The first estimate of a device takes seconds, the second none: so somebody asks before the users do.
 void warm_up(Wire& wire) {
-  const auto known = wire.api.estimator().devices();
-  for (const std::string& device : known->measured) {
-    if (wire.ending) return;
+  const auto quietly = [](const auto& work) {
     try {
-      const ServedNetworkPtr network = wire.api.networks().find({{"zoo", "lenet5"}}, {}, true);
-      wire.api.estimator().answer(device, *network, {32, {}}, {});
+      work();
     } catch (const std::exception&) {  // whoever asks is told
     }
-  }
+  };
+  quietly([&] {
+    for (const std::string& device : wire.api.estimator().devices()->measured) {
+      if (wire.ending) return;
+      quietly([&] {
+        const ServedNetworkPtr network = wire.api.networks().find({{"zoo", "lenet5"}}, {}, true);
+        wire.api.estimator().answer(device, *network, {32, {}}, {});
+      });
+    }
+  });
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ function Knowledge({device, recipe}) {
 function DeviceCard({device, name, estimate, busy, recipe}) {
   const [open, setOpen] = useState(false);
   return html`<div class="card device" data-device=${device.id}><div class="title"><h3>${device.name}</h3><span
-    class="tag">${(estimate && !estimate.problem ? estimate.modelled : device.modelled) ? 'modelled' : 'measured'}</span></div>
+    class="tag">${(estimate && !estimate.problem ? estimate.modelled : device.modelled) ? 'modelled' : 'metered'}</span></div>
     <div class="headline"><div><b>${device.points}</b><span>measurements</span></div><div><b>${device.kinds}</b>
       <span>kinds of layers and calls</span></div></div>
     <h4>What measuring more would bring for ${name}</h4>
@@ -87,7 +87,7 @@ export function DevicesView({choices, devices, refresh, status}) {
       })} /></div>
     ${devices.length === 0 && html`<p
       class="note">No device is known yet. ${status && status.can_profile ? 'Start profiling below: a few minutes are enough to estimate any network.' : 'Profile one with ampere profile --minutes 5.'}</p>`}
-    <div class="devices">${devices.map((d) => html`<${DeviceCard} key=${d.id} device=${d} name=${name} estimate=${gains.get(d.id)}
+    <div class="device-cards">${devices.map((d) => html`<${DeviceCard} key=${d.id} device=${d} name=${name} estimate=${gains.get(d.id)}
       busy=${known.busy} recipe=${recipe} />`)}</div>
     <${ProblemBox} problem=${known.problem} />
     <${Profiling} status=${status} choices=${choices} refresh=${refresh} />`;

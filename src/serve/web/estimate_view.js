@@ -24,7 +24,7 @@ function DeviceCard({row, currency, shown}) {
     time = valueOf(e, 'iteration', 'time');
   return html`<div class=${shown ? 'card device shown' : 'card device'} data-device=${row.id}>
     <div class="title"><h3>${row.name}</h3><span
-      class="tag">${row.sheet ? 'by data sheet' : e.modelled ? 'modelled' : 'measured'}</span></div>
+      class="tag">${row.sheet ? 'by data sheet' : e.modelled ? 'modelled' : 'metered'}</span></div>
     <div class="headline"><div><b>${ampere.si(energy[0], 'J')}</b>
       <span>per iteration (95%: ${ampere.si(energy[1], 'J')} to ${ampere.si(energy[2], 'J')})</span></div>
       <div><b>${ampere.si(time[0], 's')}</b><span>per iteration</span></div></div>
@@ -117,7 +117,7 @@ export function EstimateView({choices, devices, sheets}) {
     ${answer.value && devices.length === 0 && told.length === 0 && html`<p
       class="note">No device is known here yet. Profile one under <a
       href="#view=devices">Devices</a>, or import a profile with <code>ampere store import</code>.</p>`}
-    <div class="devices">${told.map((row) => html`<${DeviceCard} key=${row.id} row=${row} currency=${currency}
+    <div class="device-cards">${told.map((row) => html`<${DeviceCard} key=${row.id} row=${row} currency=${currency}
       shown=${row === shown} />`)}</div>
     ${rows.filter((r) => r.problem).map((r) => html`<div class="card untold" key=${r.id} data-device=${r.id}><h3>${r.name}</h3>
       <${ProblemBox} problem=${{message: r.problem.detail || r.problem.title || 'No reason was given'}} /></div>`)}
