@@ -108,6 +108,8 @@ class Mended(Hostile):
         server = Server(self)
         time.sleep(0.5)
         self.assertEqual(server.get("/").status, 200)
+        self.assertEqual(server.get("/api/v1/devices").status, 503)
+        self.assertEqual(server.get("/metrics").status, 200)
         self.assertEqual(server.stop(), 0)
         self.count()
 

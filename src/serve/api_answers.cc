@@ -352,8 +352,11 @@ HttpResponse answer_metrics(Api& api, const ApiCall&) {
   out.sample({{"how", "refused"}}, static_cast<double>(counts.refused));
   out.family("ampere_jobs", "gauge", "Profiling jobs, by state");
   for (const auto& [state, count] : api.jobs().counts()) out.sample({{"state", state}}, count);
-  const auto known = api.estimator().devices();
-  const Json& devices = known->told;
+  Json devices = {{"devices", Json::array()}};
+  try {
+    devices = api.estimator().devices()->told;
+  } catch (const std::exception&) {  // all else can be told without the store
+  }
   out.family("ampere_profile_points", "gauge", "Measurements in the store, by device and recipe");
   for (const Json& device : devices["devices"]) {
     for (const Json& recipe : device["recipes"])

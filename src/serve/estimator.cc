@@ -52,6 +52,15 @@ std::string question(const std::string& device, const ServedNetwork& network, co
          "|" + Json(o.clock_mhz).dump();
 }
 
+// Whoever asks is not to blame for it.
+Store to_serve(const std::string& store) {
+  try {
+    return Store::to_read(store);
+  } catch (const Error& e) {
+    throw HttpError(503, "failed", std::string("the store of this server cannot be read: ") + e.what());
+  }
+}
+
 }  // namespace
 
 Estimator::Estimator(std::string store, double refresh_s) : store_(std::move(store)), refresh_s_(refresh_s) {
@@ -234,7 +243,7 @@ Json Estimator::store_counts() {
     const std::lock_guard lock(mutex_);
     if (store_counts_) return *store_counts_;
   }
-  Json counts = store_json(Store::to_read(store_));
+  Json counts = store_json(to_serve(store_));
   const std::lock_guard lock(mutex_);
   store_counts_ = counts;
   return counts;
@@ -247,7 +256,7 @@ std::shared_ptr<const KnownDevices> Estimator::devices() {
     if (devices_) return devices_;
   }
   auto known_devices = std::make_shared<KnownDevices>();
-  const Store store = Store::to_read(store_);
+  const Store store = to_serve(store_);
   Json devices = Json::array();
   for (const StoredDevice& d : store.devices()) {
     if (!d.problem.empty()) continue;
