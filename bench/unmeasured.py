@@ -2,14 +2,13 @@
 """How right `ampere.estimate(..., exact=False)` is about networks of which nothing was measured.
 
     python bench/unmeasured.py recorded --store h200.db --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
-    python bench/unmeasured.py judged --store h200.db [--until 20] [--captures FOLDER] [--markdown FILE] truth.jsonl...
+    python bench/unmeasured.py judged --store h200.db [--captures FOLDER] [--markdown FILE] truth.jsonl...
     python bench/unmeasured.py sheet --sheet h200 --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
     OMP_NUM_THREADS=1 python bench/unmeasured.py here --store cpu.db --networks resnet18@2,mlp@64
 
 `recorded`: each network's own kinds of parts are taken out of a copy of the store, and what the rest tells is compared
 with replayed steps that bench/truth has measured. With --family, kinds of relatives go, too. `judged`: what the store
-tells of every network, batch and input size of a truth file, of which it has nothing; with --until, points of the store's
-own device that were measured more than so many seconds after the first of their precision are left out; --markdown puts
+tells of every network, batch and input size of a truth file, of which it has nothing; --markdown puts
 the table and the rows between the marks that a file has for them. `sheet`: the
 device's data sheet alone is compared with them, as if nobody had measured it. `here`: what the store tells
 is compared with a plain loop on this machine's processor, in CPU time; the store is one that ampere.profile has made with
@@ -19,9 +18,7 @@ is compared with a plain loop on this machine's processor, in CPU time; the stor
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -184,28 +181,6 @@ def own_device(store: str) -> str:
     return device
 
 
-def until(store: str, there: str, seconds: float) -> int:
-    """A copy without what its device measured later than so, of each precision; how many points are left."""
-    shutil.copyfile(store, there)
-    os.chmod(there, 0o644)
-    device = own_device(store)
-    with sqlite3.connect(there) as copy:
-        kinds = {
-            name: "float16" in details or "bfloat16" in details
-            for name, details in copy.execute("SELECT name, details FROM surface")
-        }
-        rows = copy.execute("SELECT id, surface, measured_at FROM point WHERE device = ? ORDER BY measured_at", (device,)).fetchall()
-        first: dict[bool, float] = {}
-        gone = []
-        for number, surface, at in rows:
-            when = datetime.datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp()
-            if when - first.setdefault(kinds[surface], when) > seconds:
-                gone.append((number,))
-        copy.executemany("DELETE FROM point WHERE id = ?", gone)
-    copy.close()
-    return len(rows) - len(gone)
-
-
 RECIPES_IN_WORDS = {"default": "PyTorch's default", "bf16": "bf16 autocast"}
 GROUPS = ("as people train them", "at another input size", "at another batch")
 
@@ -243,27 +218,22 @@ def put_between_marks(path: str, what: str, text: str) -> None:
 def by_store(options: argparse.Namespace) -> None:
     rows: dict[tuple[str, str], list[tuple[float, float, bool, bool]]] = {}
     told = []
-    with tempfile.TemporaryDirectory() as folder:
-        store = options.store
-        if options.until is not None:
-            store = str(pathlib.Path(folder) / "store.db")
-            print(f"{until(options.store, store, options.until)} points of the device itself")
-        there = ampere.Device.stored(store, own_device(store))
-        for truth in sorted(measured_everywhere(options.truth), key=lambda row: (row["network"], row["batch"], row["recipe"])):
-            name, recipe, batch = truth["network"], truth["recipe"], truth["batch"]
-            step = step_of(truth, options.captures)
-            start = time.process_time()
-            found = told_of(there, step)
-            seconds = time.process_time() - start
-            row, words = judged(found, truth)
-            for group in (group_of(name, batch), "all"):
-                rows.setdefault((group, recipe), []).append(row)
-            told.append(f"  {name + '@' + str(batch):26} {recipe:8} {words}")
-            print(f"{told[-1]} unmeasured {found.unmeasured:4.0%}, answer in {seconds:.2f} s", flush=True)
+    there = ampere.Device.stored(options.store, own_device(options.store))
+    for truth in sorted(measured_everywhere(options.truth), key=lambda row: (row["network"], row["batch"], row["recipe"])):
+        name, recipe, batch = truth["network"], truth["recipe"], truth["batch"]
+        step = step_of(truth, options.captures)
+        start = time.process_time()
+        found = told_of(there, step)
+        seconds = time.process_time() - start
+        row, words = judged(found, truth)
+        for group in (group_of(name, batch), "all"):
+            rows.setdefault((group, recipe), []).append(row)
+        told.append(f"  {name + '@' + str(batch):26} {recipe:8} {words}")
+        print(f"{told[-1]} unmeasured {found.unmeasured:4.0%}, answer in {seconds:.2f} s", flush=True)
     for (group, recipe), some in sorted(rows.items()):
         print(summary(f"{group}, {recipe}", some))
     print(table(rows))
-    command = "bench/unmeasured.py judged" + ("" if options.until is None else f" --until {options.until:g}")
+    command = "bench/unmeasured.py judged"
     for path in options.markdown:
         put_between_marks(path, command, table(rows))
         put_between_marks(path, command + ", rows", "\n".join(["```", *told, "```"]))
@@ -280,7 +250,6 @@ def main() -> int:
     verb.add_argument("truth", nargs="+")
     verb = verbs.add_parser("judged")
     verb.add_argument("--store", required=True)
-    verb.add_argument("--until", type=float, help="seconds")
     verb.add_argument("--captures", help="folder that captured steps are kept in")
     verb.add_argument("--markdown", action="append", default=[], help="file whose marked places get the table and the rows")
     verb.add_argument("truth", nargs="+")
