@@ -3,13 +3,17 @@
 
     python bench/unmeasured.py recorded --store h200.db --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
     python bench/unmeasured.py judged --store h200.db [--captures FOLDER] [--markdown FILE] truth.jsonl...
+    python bench/unmeasured.py captured --captures FOLDER --networks resnet50,bert_base@16 --recipes default,bf16
+    python bench/unmeasured.py probed --store h200.db --captures FOLDER --networks ... --recipes ... --out probed.jsonl
     python bench/unmeasured.py sheet --sheet h200 --networks resnet50,bert_base --recipes default,bf16 truth.jsonl...
     OMP_NUM_THREADS=1 python bench/unmeasured.py here --store cpu.db --networks resnet18@2,mlp@64
 
 `recorded`: each network's own kinds of parts are taken out of a copy of the store, and what the rest tells is compared
 with replayed steps that bench/truth has measured. With --family, kinds of relatives go, too. `judged`: what the store
 tells of every network, batch and input size of a truth file, of which it has nothing; --markdown puts
-the table and the rows between the marks that a file has for them. `sheet`: the
+the table and the rows between the marks that a file has for them. `captured`: keeps captured steps, which takes no device.
+`probed`: on the device, each network's least sure parts are measured first, 0.15 s a part; lines for bench/truth/table.py
+to join. `sheet`: the
 device's data sheet alone is compared with them, as if nobody had measured it. `here`: what the store tells
 is compared with a plain loop on this machine's processor, in CPU time; the store is one that ampere.profile has made with
 `minutes`.
@@ -31,10 +35,10 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "truth"))
 
 import torch  # noqa: E402
-from networks import NETWORKS  # noqa: E402
+from networks import NETWORKS, find  # noqa: E402
 
 import ampere  # noqa: E402
-from ampere.estimating import captured_network  # noqa: E402
+from ampere.estimating import captured_network, open_device  # noqa: E402
 
 RELATIVES = [
     {"resnet18", "resnet34", "resnet50", "wide_resnet50_2", "resnet18_cifar", "fcn_resnet50", "resnext50_32x4d"},
@@ -159,11 +163,51 @@ def step_of(truth: dict, captures: str | None) -> dict:
     return step
 
 
-def told_of(there: ampere.Device, step: dict) -> ampere.Estimate:
+def told_of(there: ampere.Device, step: dict, probe: bool = False) -> ampere.Estimate:
     """Mixed precision is in the calls, so all steps are asked about under one recipe."""
     recipe = ampere.Recipe(optimizer="captured", precision="default", threads=1)
     model = ampere.Model.from_json(json.dumps(step["network"]))
-    return ampere.estimate(there, model, step["batch"], recipe, mode="replay", exact=False)
+    return ampere.estimate(there, model, step["batch"], recipe, mode="replay", exact=False, probe=probe)
+
+
+def asked_for(options: argparse.Namespace) -> list[dict]:
+    """Networks at their batches, under each recipe, as lines of a truth file name them."""
+    places = [find(label) for label in options.networks.split(",")]
+    recipes = options.recipes.split(",")
+    return [{"network": name, "batch": batch, "recipe": recipe} for name, _, batch in places for recipe in recipes]
+
+
+def keep_captured(options: argparse.Namespace) -> None:
+    for asked in asked_for(options):
+        try:
+            step_of(asked, options.captures)
+        except Exception as e:  # the others are wanted all the same
+            print(f"{asked['network']}@{asked['batch']} {asked['recipe']}: {type(e).__name__}: {e}", flush=True)
+
+
+def probed(options: argparse.Namespace) -> None:
+    there, start = open_device("cuda", options.store), time.monotonic()
+    there.can_measure or sys.exit("no device is here that could be measured")
+    with open(options.out, "a", encoding="utf-8") as out:
+        for asked in asked_for(options):
+            label = f"{asked['network']}@{asked['batch']} {asked['recipe']}"
+            if time.monotonic() - start > options.limit_s:
+                print(f"out of time before {label}", flush=True)
+                return
+            begun = time.monotonic()
+            try:
+                found = told_of(there, step_of(asked, options.captures), probe=True)
+            except ampere.Error as e:
+                print(f"{label}: {e}", flush=True)
+                continue
+            row = {**asked, "mode": "replay", "energy_j": found.energy_j.value, "time_s": found.time_s.value,
+                   "low": found.energy_j.low, "high": found.energy_j.high, "time_low": found.time_s.low,
+                   "time_high": found.time_s.high, "parts": len(found.layers), "measured": found.probed.measured,
+                   "measuring_s": found.probed.seconds, "seconds": time.monotonic() - begun}  # fmt: skip
+            out.write(json.dumps(row) + "\n")
+            out.flush()
+            print(f"{label}: {row['energy_j']:.3f} J, {1e3 * row['time_s']:.3f} ms, {row['measured']} of {row['parts']} "
+                  f"parts measured in {row['measuring_s']:.1f} of {row['seconds']:.1f} s", flush=True)  # fmt: skip
 
 
 def group_of(name: str, batch: int) -> str:
@@ -219,7 +263,9 @@ def by_store(options: argparse.Namespace) -> None:
     rows: dict[tuple[str, str], list[tuple[float, float, bool, bool]]] = {}
     told = []
     there = ampere.Device.stored(options.store, own_device(options.store))
-    for truth in sorted(measured_everywhere(options.truth), key=lambda row: (row["network"], row["batch"], row["recipe"])):
+    wanted = set(options.only.split(",")) if options.only else None
+    truths = [t for t in measured_everywhere(options.truth) if not wanted or f"{t['network']}-{t['recipe']}" in wanted]
+    for truth in sorted(truths, key=lambda row: (row["network"], row["batch"], row["recipe"])):
         name, recipe, batch = truth["network"], truth["recipe"], truth["batch"]
         step = step_of(truth, options.captures)
         start = time.process_time()
@@ -251,8 +297,17 @@ def main() -> int:
     verb = verbs.add_parser("judged")
     verb.add_argument("--store", required=True)
     verb.add_argument("--captures", help="folder that captured steps are kept in")
+    verb.add_argument("--only", help="of the truth files, these: resnet50-bf16,resnet50-default")
     verb.add_argument("--markdown", action="append", default=[], help="file whose marked places get the table and the rows")
     verb.add_argument("truth", nargs="+")
+    for name in ("captured", "probed"):
+        verb = verbs.add_parser(name)
+        verb.add_argument("--networks", required=True, help="NAME or NAME@BATCH, by commas")
+        verb.add_argument("--recipes", default="default")
+        verb.add_argument("--captures", required=True, help="folder that captured steps are kept in")
+    verb.add_argument("--store", required=True)
+    verb.add_argument("--out", required=True, help="lines are added at its end")
+    verb.add_argument("--limit-s", type=float, default=float("inf"), help="begin nothing after this many seconds")
     verb = verbs.add_parser("sheet")
     verb.add_argument("--sheet", required=True)
     verb.add_argument("--mode", default="replay", choices=("replay", "eager"))
@@ -264,7 +319,9 @@ def main() -> int:
     verb.add_argument("--networks", required=True)
     verb.add_argument("--seconds", type=float, default=2.5)
     options = parser.parse_args()
-    {"recorded": recorded, "judged": by_store, "sheet": by_sheet, "here": here}[options.verb](options)
+    verbs_by_name = {"recorded": recorded, "judged": by_store, "captured": keep_captured, "probed": probed,
+                     "sheet": by_sheet, "here": here}  # fmt: skip
+    verbs_by_name[options.verb](options)
     return 0
 
 

@@ -51,6 +51,12 @@ void add_worker_options(CLI::App& verb, CommonOptions& o) {
       });
 }
 
+void add_reconnect_option(CLI::App& verb, CommonOptions& o) {
+  o.reconnect = "10min";
+  verb.add_option("--reconnect", o.reconnect,
+                  "How long to wait for a worker that went away, e.g. 1h; 0s: not [10min]");
+}
+
 void add_recipe_options(CLI::App& verb, ModelOptions& o) {
   verb.add_option("--optimizer", o.recipe.optimizer,
                   "sgd, momentum, adam; captured: as the network file says")
@@ -123,15 +129,27 @@ LoadedModel load_model(const ModelOptions& o, const CommonOptions& common) {
   return model;
 }
 
+namespace {
+
+// Told in a line of its own, not behind a progress bar.
+void told_between_bars(const std::string& message) {
+  if (can_redraw()) std::fputs("\r\x1b[K", stderr);
+  warn(message);
+}
+
+SessionOptions session_options(const CommonOptions& o) {
+  return {o.store, o.worker, o.meter, parse_duration(o.reconnect, "--reconnect").value(), told_between_bars};
+}
+
+}  // namespace
+
 Session open_session(const CommonOptions& o) {
-  Session session = open_session(SessionOptions{o.store, o.worker, o.meter});
+  Session session = open_session(session_options(o));
   for (const std::string& note : session.notes) warn(note);
   return session;
 }
 
-Session open_worker(const CommonOptions& o) {
-  return open_worker(SessionOptions{o.store, o.worker, o.meter});
-}
+Session open_worker(const CommonOptions& o) { return open_worker(session_options(o)); }
 
 double limit_watts(const std::string& text) {
   const bool bare = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;

@@ -17,10 +17,11 @@
 namespace ampere {
 
 struct CommonOptions {
-  std::string store;   // default_store_path()
-  std::string worker;  // default_worker_command()
-  std::string meter;   // empty: the worker's default
-  std::string device;  // id of a stored device; empty: the last one used
+  std::string store;             // default_store_path()
+  std::string worker;            // default_worker_command()
+  std::string meter;             // empty: the worker's default
+  std::string device;            // id of a stored device; empty: the last one used
+  std::string reconnect = "0s";  // how long to wait for a worker that went away
   bool json = false;
   bool quiet = false;
   bool progress_json = false;  // progress as lines of JSON, for programs
@@ -41,6 +42,7 @@ void add_store_options(CLI::App& verb, CommonOptions& options);
 void add_device_option(CLI::App& verb, CommonOptions& options);  // where no worker is asked
 void add_worker_option(CLI::App& verb, CommonOptions& options);  // where nothing is metered
 void add_worker_options(CLI::App& verb, CommonOptions& options);
+void add_reconnect_option(CLI::App& verb, CommonOptions& options);  // where measuring takes long
 // `batches`: several may be given, 8,32,128.
 void add_model_options(CLI::App& verb, ModelOptions& options, std::vector<std::int64_t>* batches = nullptr);
 void add_recipe_options(CLI::App& verb, ModelOptions& options);

@@ -41,6 +41,8 @@ struct EstimateArguments {
   TariffOptions tariff;
   std::string power_limit;  // empty: as the device comes
   double clock_mhz = 0;     // 0: as the device comes
+  bool sustained = false;   // as warm as the training makes the device
+  std::string memory;       // empty: what the device has, where that is known
 
   bool probes() const { return probe || exact; }
   MeasureMode training() const { return mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager; }
@@ -63,6 +65,36 @@ void print_battery(const EstimateArguments& o, const EstimateAnswer& a) {
       "it needs {}, {} {} than there is",
       o.battery, b.fits ? "fits" : "does not fit", probability_text(b.probability), percent_text(a.risk),
       joules_text(b.needed_j), joules_text(std::abs(b.margin_j)), b.fits ? "less" : "more"));
+}
+
+void print_warmth(const EstimateAnswer& a) {
+  const SustainedCost& w = *a.warm;
+  if (w.seconds_until_slow <= 0) {
+    say(fmt::format(
+        "sustained: nothing slows it down at {}; warm it takes {:.2f} times the energy of a cold device",
+        watts_text(w.power_w), w.energy));
+    return;
+  }
+  say(fmt::format(
+      "sustained: after {} the device slows down to {}; {} takes {:.2f} times the energy and {:.2f} times "
+      "the time of a cold device",
+      duration_text(w.seconds_until_slow), watts_text(w.power_w),
+      a.job.iterations > 0 ? "the job" : "an iteration then", w.energy, w.time));
+}
+
+void print_memory(const EstimateArguments& o, const EstimateAnswer& a) {
+  const MemoryEstimate& m = a.memory.needed;
+  if (!a.memory.fits) {
+    say(refusal_text(a.memory, a.model, o.model.batch));
+    return;
+  }
+  say(fmt::format(
+      "memory: {} at the most{}{}; weights {}, gradients {}, optimizer {}, kept for the backward "
+      "pass {}, only then {}",
+      bytes_text(m.peak_bytes),
+      a.memory.memory_bytes ? " of " + bytes_text(*a.memory.memory_bytes) : std::string(),
+      m.rough ? " (about: it is compiled)" : "", bytes_text(m.weights_bytes), bytes_text(m.gradients_bytes),
+      bytes_text(m.optimizer_bytes), bytes_text(m.saved_bytes), bytes_text(m.temporaries_bytes)));
 }
 
 // What the user could change, told by where the time goes.
@@ -152,6 +184,8 @@ void print_text(const EstimateArguments& o, const EstimateAnswer& a) {
                     tariff_text(a.tariff)));
   }
   if (a.battery) print_battery(o, a);
+  print_memory(o, a);
+  if (a.warm) print_warmth(a);
   print_advice(a);
   if (a.probed) {
     say(fmt::format("probed {} of its {} layers in {} ({} were known); they are kept", a.probed->measured,
@@ -255,8 +289,20 @@ class Asked {
   }
 
   bool fits() const {
-    return std::all_of(jobs_.begin(), jobs_.end(),
-                       [](const AskedJob& job) { return !job.answer.battery || job.answer.battery->fits; });
+    return std::all_of(jobs_.begin(), jobs_.end(), [](const AskedJob& job) {
+      return job.answer.memory.fits && (!job.answer.battery || job.answer.battery->fits);
+    });
+  }
+
+  // What cannot be trained there is refused before anything is measured for it.
+  void judge_memories(const Json& fingerprint, std::optional<double> memory_bytes) {
+    if (!o_.memory.empty()) memory_bytes = parse_bytes(o_.memory, "--memory");
+    for (AskedJob& job : jobs_)
+      job.answer.memory = judge_memory(job.model.network, setup_of(job.arguments.model),
+                                       memory_place_of(fingerprint), memory_bytes);
+    if (jobs_.size() == 1 && !jobs_.front().answer.memory.fits && o_.probes())
+      throw Error(ErrorKind::kOverBudget, refusal_text(jobs_.front().answer.memory,
+                                                       jobs_.front().model.network.name(), o_.model.batch));
   }
 
  private:
@@ -290,15 +336,28 @@ class Asked {
                                             precision.empty() ? other_devices(o, store, device) : precision,
                                             profile_command(o.model, o.common, o.method)));
     }
+    a.job = job_length(o.samples, o.model.batch, o.epochs);
+    if (o.sustained) sustain(store, device, a);
     if (!sheet_ && !o.model.recipe.autotune) {
       Recipe recipe = o.model.recipe;
       recipe.autotune = true;
       DeviceProfile tuned(store, device.id, stored_word(recipe, device.fingerprint));
       a.tuned = with_autotune(tuned, network, o.model.batch, o.asked());
     }
-    a.job = job_length(o.samples, o.model.batch, o.epochs);
     if (battery_)
       a.battery = admit(job_cost(a.estimate, a.job.iterations).energy_j, battery_->value(), a.risk);
+  }
+
+  // A whole job begins cold; an iteration alone is one of a device that is warm already.
+  static void sustain(const Store& store, const StoredDevice& device, EstimateAnswer& a) {
+    const auto state = stored_thermal(store, device.id);
+    if (!state)
+      throw Error(ErrorKind::kNotProfiled,
+                  "nobody let this device get warm yet; run: ampere measure MODEL --sustained 10min");
+    const double energy_j = a.estimate.energy_j.value, time_s = a.estimate.time_s.value;
+    a.warm = a.job.iterations > 0 ? job_cost_of(*state, energy_j, time_s, a.job.iterations * time_s)
+                                  : sustained_cost(*state, energy_j, time_s);
+    a.estimate = sustained(a.estimate, *a.warm);
   }
 
   void print_batches() const {
@@ -311,9 +370,9 @@ class Asked {
                   a.estimate.modelled ? " (modelled, not measured, energy)" : "");
     const bool whole_jobs = a.job.iterations > 0;
     Table table{{"batch", "energy of an iteration (95% interval)", "time (95% interval)", "each sample",
-                 "never measured"},
+                 "never measured", "memory"},
                 {},
-                {true, false, false, true, true},
+                {true, false, false, true, true, true},
                 -1};
     if (whole_jobs) table.header.push_back("job");
     if (tariff_.price_per_kwh) table.header.push_back(whole_jobs ? "cost" : "cost of a million");
@@ -321,9 +380,11 @@ class Asked {
     for (const AskedJob& job : jobs_) {
       const Estimate& e = job.answer.estimate;
       const auto batch = static_cast<double>(job.arguments.model.batch);
-      table.rows.push_back({std::to_string(job.arguments.model.batch), interval_text(e.energy_j, joules_text),
-                            interval_text(e.time_s, seconds_text), joules_text(e.energy_j.value / batch),
-                            percent_text(e.unmeasured)});
+      table.rows.push_back(
+          {std::to_string(job.arguments.model.batch), interval_text(e.energy_j, joules_text),
+           interval_text(e.time_s, seconds_text), joules_text(e.energy_j.value / batch),
+           percent_text(e.unmeasured),
+           bytes_text(job.answer.memory.needed.peak_bytes) + (job.answer.memory.fits ? "" : "!")});
       if (whole_jobs)
         table.rows.back().push_back(interval_text(e.energy_j * job.answer.job.iterations, joules_text));
       const Bill bill = bill_of(tariff_, e.energy_j * (whole_jobs ? job.answer.job.iterations : 1e6));
@@ -331,6 +392,11 @@ class Asked {
       if (bill.carbon_g) table.rows.back().push_back(carbon_text(bill.carbon_g->value));
     }
     ampere::print(table);
+    for (const AskedJob& job : jobs_) {
+      if (job.answer.memory.fits) continue;
+      say("! " + refusal_text(job.answer.memory, job.model.network.name(), job.arguments.model.batch));
+      break;
+    }
     if (!tariff_.empty()) say("at " + tariff_text(tariff_));
     if (sheet_) say(sheet_note(*sheet_));
   }
@@ -357,7 +423,10 @@ void run(EstimateArguments o) {
   if (o.epochs > 1 && o.samples == 0)
     throw bad_input("--epochs is about a whole job; say how many samples an epoch has: --samples N");
   const std::optional<Session> session = session_to_probe(o);
-  if (session) asked.probe(*session);
+  if (session) {
+    asked.judge_memories(session->fingerprint, stored_memory(*session->store, session->device_id));
+    asked.probe(*session);
+  }
   Store store = asked.sheet() ? store_of_sheet(*asked.sheet()) : Store::to_read(o.common.store);
   // Where nothing was measured yet, every kind is missing, and told as such.
   StoredDevice device;
@@ -366,9 +435,9 @@ void run(EstimateArguments o) {
   } else if (asked.sheet()) {
     device = store.devices().front();
   } else {
-    device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
-                                     : choose_device(store, o.common.device);
+    device = device_asked_for(store, o.common.device);
   }
+  if (!session) asked.judge_memories(device.fingerprint, stored_memory(store, device.id));
   asked.estimate(store, device);
   asked.print();
   if (!asked.fits()) throw CLI::RuntimeError(exit_code(ErrorKind::kOverBudget));
@@ -393,6 +462,9 @@ void add_estimate(CLI::App& app) {
   verb->add_option("--sheet", o->sheet, "Hardware that nobody measured: h100, or a file with its data sheet");
   verb->add_option("--battery", o->battery,
                    "15Wh, 40kJ, 5000mAh@3.85V: does the job fit? Exit code 4 if not");
+  verb->add_flag("--sustained", o->sustained,
+                 "Of a device that training has warmed up (measure --sustained)");
+  verb->add_option("--memory", o->memory, "4GiB: the memory of the device; exit code 4 if it is too little");
   verb->add_option("--risk", o->risk, "How often it may fail to, with --battery: 0.01% to 50%");
   verb->add_option("--power-limit", o->power_limit, "Under a limit of so many watts, modelled: 300");
   verb->add_option("--clock", o->clock_mhz, "With the device locked to so many MHz, modelled")

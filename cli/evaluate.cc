@@ -172,6 +172,7 @@ void add_evaluate(CLI::App& app) {
   add_profiling_options(*verb, e.profiling);
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);
+  add_reconnect_option(*verb, o->common);
   add_store_options(*verb, o->common);
   add_output_options(*verb, o->common);
   verb->callback([o] { run(*o); });

@@ -2,9 +2,11 @@
 // tells what it cost.
 #include <fmt/core.h>
 
+#include <cmath>
 #include <memory>
 
 #include "base/error.h"
+#include "base/quantity_text.h"
 #include "common.h"
 #include "measure/repeats.h"
 #include "meter/open.h"
@@ -12,6 +14,7 @@
 #include "network/shape.h"
 #include "progress.h"
 #include "run_command.h"
+#include "session/sustained.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -27,6 +30,7 @@ struct MeasureArguments {
   int repeat = 1;
   int windows = 5;
   std::string output;
+  std::string sustained;  // empty: not asked
   MetricsOptions metrics;
 };
 
@@ -114,7 +118,50 @@ Repeats measured(const MeasureArguments& o, WorkerClient& worker, const MeasureR
   return measure_repeatedly([&] { return worker.measure(request); }, o.repeat);
 }
 
+// Trains without a rest for so long and keeps what that taught of the device, for estimate --sustained.
+void run_sustained(const MeasureArguments& o) {
+  const double seconds = parse_duration(o.sustained, "--sustained").value();
+  const LoadedModel model = load_model(o.model, o.common);
+  infer_shapes(model.network, o.model.batch);
+  const Session session = open_session(o.common);
+  const Json idle = session.worker->idle(5, session.meter);
+  MeasureRequest request;
+  request.network = model.network;
+  request.batch = o.model.batch;
+  request.recipe = o.model.recipe;
+  request.meter = session.meter;
+  request.mode = o.mode == "replay" ? MeasureMode::kReplay : MeasureMode::kEager;
+  const OnStep step = shown(o.common);
+  const auto once = [&](const MeasureRequest& r) { return session.worker->measure(r); };
+  const std::vector<WarmSample> samples = run_long(once, request, seconds, [&](double until) {
+    if (step) step({"a long run", static_cast<int>(until), static_cast<int>(seconds), seconds - until, ""});
+  });
+  const ThermalState state = learn_thermal(samples, idle.value("power_w", 0.0));
+  put_thermal(*session.store, session.device_id, state);
+  if (o.common.json) {
+    Json out = to_json(state);
+    out["schema_version"] = kOutputSchemaVersion;
+    for (const WarmSample& s : samples)
+      out["run"].push_back({{"until_s", s.until_s}, {"time_s", s.time_s}, {"power_w", s.power_w}});
+    print_json(out);
+    return;
+  }
+  if (!state.slowed) {
+    say(fmt::format("in {} nothing slowed down at {}: it can sustain that at least",
+                    duration_text(state.seconds), watts_text(state.sustained_w)));
+    return;
+  }
+  say(fmt::format(
+      "cold it draws {}; warm it sustains {}, iterations take {:.2f} times as long then and {:.2f} times "
+      "the energy. It is warm after {} of this; kept for: ampere estimate --sustained",
+      watts_text(state.cold_w), watts_text(state.sustained_w), state.slowdown,
+      state.sustained_w * state.slowdown / state.cold_w,
+      duration_text(-state.time_constant_s *
+                    std::log(1 - std::min(0.999, state.sustained_w / (state.cold_w * state.warm))))));
+}
+
 void run(const MeasureArguments& o) {
+  if (!o.sustained.empty()) return run_sustained(o);
   check(o.metrics);
   const LoadedModel model = load_model(o.model, o.common);
   infer_shapes(model.network, o.model.batch);
@@ -157,7 +204,10 @@ void add_measure(CLI::App& app, const std::vector<std::string>& command) {
   // One has no scatter to tell its error from; very many could take longer than a worker is waited for.
   verb->add_option("--windows", o->windows, "Least windows of one measurement")->check(CLI::Range(2, 50));
   verb->add_option("-o,--output", o->output, "With -- COMMAND: write the figures to this file, as JSON");
+  verb->add_option("--sustained", o->sustained,
+                   "10min: train for so long, and keep what the device does when warm");
   add_metrics_options(*verb, o->metrics);
+  add_store_options(*verb, o->common);
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);
   add_output_options(*verb, o->common);

@@ -1,5 +1,6 @@
 #include "metrics_options.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/error.h"
@@ -44,9 +45,16 @@ void add_metrics_options(CLI::App& verb, MetricsOptions& o) {
 }
 
 std::string token_in(const std::string& path) {
+  constexpr std::size_t kMost = 4096;  // a device such as /dev/zero would give any number
+  std::string token(kMost, '\0');
   std::ifstream file(path);
-  std::string token;
-  if (!std::getline(file, token)) throw bad_input(path + ": no token can be read from it");
+  file.read(token.data(), kMost);
+  token.resize(static_cast<std::size_t>(file.gcount()));
+  if (token.empty()) throw bad_input(path + ": no token can be read from it");
+  const std::size_t line = token.find('\n');
+  if (line == std::string::npos && token.size() == kMost)
+    throw bad_input(path + ": its first line is longer than any token; name the file that the token is in");
+  token.resize(std::min(line, token.size()));
   while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
   if (token.empty()) throw bad_input(path + ": its first line is empty, and should be the token");
   return token;

@@ -218,6 +218,7 @@ void add_profile(CLI::App& app) {
   add_profiling_options(*verb, o->profiling);
   add_recipe_options(*verb, o->model);
   add_worker_options(*verb, o->common);
+  add_reconnect_option(*verb, o->common);
   add_store_options(*verb, o->common);
   add_output_options(*verb, o->common);
   verb->add_flag("--progress-json", o->common.progress_json, "Progress on standard error as lines of JSON");

@@ -241,8 +241,7 @@ CheckedPlan plan_for(const PruneArguments& o, const PruneOptions& p, const Netwo
   if (!o.by_energy()) return {prune_by_flops(network, o.model.batch, p), {}, 0};
   if (o.checks > 0) return checked_plan(o, p, network, device);
   Store store = Store::to_read(o.common.store);
-  device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
-                                   : choose_device(store, o.common.device);
+  device = device_asked_for(store, o.common.device);
   DeviceProfile profile(store, device.id, stored_word(o.model.recipe, device.fingerprint));
   return {prune(profile, network, o.model.batch, p), {}, 0};
 }

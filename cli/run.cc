@@ -45,8 +45,7 @@ std::optional<PredictedRun> predicted(const RunArguments& o) {
     throw bad_input("--model is about a whole job; say how long it is: --samples N --epochs N");
   const Network network = load_model(o.model, o.common).network;
   Store store = Store::to_read(o.common.store);
-  const StoredDevice device = o.common.device.empty() ? latest_device(store).value_or(StoredDevice{})
-                                                      : choose_device(store, o.common.device);
+  const StoredDevice device = device_asked_for(store, o.common.device);
   DeviceProfile profile(store, device.id, stored_word(o.model.recipe, device.fingerprint));
   const Estimate e = estimate_model(profile, network, setup_of(o.model),
                                     {"split", MeasureMode::kEager, false, false,
@@ -94,6 +93,8 @@ void run(const RunArguments& o, const std::vector<std::string>& command) {
   check(o.metrics);
   const std::optional<PredictedRun> told = predicted(o);
   Guardian guardian;  // before anything is changed, and while there is one thread
+  for (const std::string& command_for_it : guardian.left_behind())
+    warn("an ampere that was killed had left a setting behind; it is put back, as by: " + command_for_it);
   const AppliedSettings applied = apply_settings(o.wanted, [&](const Undo& undo) { guardian.promise(undo); });
   if (!o.common.quiet) {
     for (const Change& change : applied.changes) warn(change_text(change));

@@ -81,15 +81,21 @@ struct Report {
   std::vector<std::optional<TrainingJob>> training;  // by job
 };
 
-Interval cost_interval(const LogNormal& cost) {
-  return {cost.mean(), cost.quantile(0.025), cost.quantile(0.975)};
+// What a job is said to take: what ampere estimate says, which is the median, or what its file says, the
+// mean.
+double told_cost(const Report& r, std::size_t job, const LogNormal& cost) {
+  return job < r.training.size() && r.training[job] ? cost.median : cost.mean();
+}
+
+Interval cost_interval(const Report& r, std::size_t job, const LogNormal& cost) {
+  return {told_cost(r, job, cost), cost.quantile(0.025), cost.quantile(0.975)};
 }
 
 // Of all planned jobs, as if all of them erred together: never too narrow.
 Interval planned_energy(const Report& r) {
   Interval sum;
   for (const PlannedJob& p : r.plan.jobs) {
-    const Interval one = cost_interval(r.problem.jobs[p.job].costs[p.device]->energy_j);
+    const Interval one = cost_interval(r, p.job, r.problem.jobs[p.job].costs[p.device]->energy_j);
     sum = {sum.value + one.value, sum.low + one.low, sum.high + one.high};
   }
   return sum;
@@ -112,7 +118,7 @@ void print_plan(const Report& r) {
     const ScheduleJob& job = r.problem.jobs[p.job];
     const ScheduleDevice& device = r.problem.devices[p.device];
     table.rows.push_back({device.name, job.name, clock_text(p.start_s), clock_text(p.end_s),
-                          wh_text(job.costs[p.device]->energy_j.mean()), wh_text(p.energy_j),
+                          wh_text(told_cost(r, p.job, job.costs[p.device]->energy_j)), wh_text(p.energy_j),
                           device.battery ? wh_text(p.battery_after_j) : "mains",
                           job.deadline_s < kNever ? clock_text(job.deadline_s) : ""});
   }
@@ -183,13 +189,13 @@ Json job_json(const Report& r, const PlannedJob& p) {
             {"end_s", p.end_s},
             {"deadline_s", number_or_null(job.deadline_s)},
             {"value", job.value},
-            {"energy_j", cost.energy_j.mean()},
+            {"energy_j", told_cost(r, p.job, cost.energy_j)},
             {"energy_set_aside_j", p.energy_j},
-            {"time_s", cost.time_s.mean()},
+            {"time_s", told_cost(r, p.job, cost.time_s)},
             {"time_set_aside_s", p.end_s - p.start_s},
             {"battery_lowest_j", device.battery ? Json(p.battery_lowest_j) : Json()},
             {"battery_after_j", device.battery ? Json(p.battery_after_j) : Json()}};
-  put_bill(j, r.tariff, cost_interval(cost.energy_j));
+  put_bill(j, r.tariff, cost_interval(r, p.job, cost.energy_j));
   if (r.simulation) j["late_share"] = r.simulation->late[p.job];
   return j;
 }

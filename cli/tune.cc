@@ -116,18 +116,10 @@ void run(TuneArguments o) {
   std::optional<TuneChecker> checker;
   if (o.check) checker.emplace(o.common, o.tune, o.seconds, o.checks);
   Store store = Store::to_read(o.common.store);
-  StoredDevice device;
-  if (checker) {
-    device = checker->device(store);
-  } else {
-    const auto latest = o.common.device.empty() ? latest_device(store) : std::nullopt;
-    if (o.common.device.empty() && !latest) {
-      throw Error(ErrorKind::kNotProfiled,
-                  fmt::format("{}: no device was profiled yet\nrun: {}", store.path(),
-                              profile_command(o.model, o.common, "split")));
-    }
-    device = latest ? *latest : choose_device(store, o.common.device);
-  }
+  const StoredDevice device = checker ? checker->device(store) : device_asked_for(store, o.common.device);
+  if (device.id.empty())
+    throw Error(ErrorKind::kNotProfiled, fmt::format("{}: no device was profiled yet\nrun: {}", store.path(),
+                                                     profile_command(o.model, o.common, "split")));
   Bases bases(o, store, device);
   const bool accelerator = device.fingerprint.value("type", "") == "cuda";
   const std::optional<LeverModel> levers =

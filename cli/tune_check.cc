@@ -3,30 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "base/statistics.h"
 #include "control/guardian.h"
 #include "control/settings.h"
 #include "measure/measure.h"
 #include "measure/recipe.h"
 #include "progress.h"
 #include "text.h"
-#include "tune/limited.h"
+#include "tune/corrected.h"
 #include "tune/search.h"
 
 namespace ampere {
-namespace {
-
-constexpr double kLeastError = 0.01;  // of a moment's training as a picture of hours of it
-
-Interval measured_interval(double value, double relative_error) {
-  const double factor = std::exp(kZ95 * std::max(kLeastError, relative_error));
-  return {value, value / factor, value * factor};
-}
-
-}  // namespace
-
 TuneChecker::TuneChecker(const CommonOptions& common, const TuneOptions& options, double seconds,
                          int most_checks)
     : common_(common),
@@ -121,21 +108,8 @@ std::vector<TuneCheckResult> TuneChecker::check(
     result.time_s = m->time_s * iterations;
     result.estimated_energy_j = estimated->energy_j.value;
     result.estimated_time_s = estimated->time_s.value;
-    const double energy = result.energy_j / result.estimated_energy_j,
-                 time = result.time_s / result.estimated_time_s;
     results.push_back(result);
-    for (TuneOutcome& o : tuned.outcomes) {
-      if (!same_training(o.setting, as_trained)) continue;
-      if (o.setting == as_trained) {
-        o.energy_j = measured_interval(result.energy_j, m->energy_error);
-        o.time_s = measured_interval(result.time_s, m->time_error);
-      } else if (!o.measured) {
-        o.energy_j =
-            stretched(measured_interval(o.energy_j.value * energy, m->energy_error), 1, o.power_deviation);
-        o.time_s = stretched(measured_interval(o.time_s.value * time, m->time_error), 1, o.power_deviation);
-      }
-      o.measured = o.measured || o.setting == as_trained;
-    }
+    correct(tuned, {as_trained, result.energy_j, result.time_s, m->energy_error, m->time_error});
     choose(tuned, options_);
     next = tuned.best;
     // What cannot be set was trained as it comes: there is nothing more to learn about it.

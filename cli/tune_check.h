@@ -32,7 +32,7 @@ class TuneChecker {
   // trained.
   std::optional<Estimate> train(const Network& network, std::int64_t batch, const Recipe& recipe);
 
-  // Trains the present setting and the best one, corrects all that share their batch and recipe, chooses
+  // Trains the present setting and the best one, corrects what that tells of (tune/corrected.h), chooses
   // again, and so on until the best one was trained. What cannot be set (a power limit without permission) is
   // trained as the device comes, and only that part corrected.
   std::vector<TuneCheckResult> check(Tuned& tuned,

@@ -36,6 +36,14 @@ double number_in(const std::string& text, const std::string& what, double low, d
   return value;
 }
 
+std::int64_t count_in(const std::string& text, const std::string& what, std::int64_t high) {
+  const double value = number_in(text, what, 1, static_cast<double>(high));
+  const auto whole = static_cast<std::int64_t>(value);
+  if (static_cast<double>(whole) != value)
+    throw bad_input(fmt::format("--settings {}: \"{}\" is no whole number", what, text));
+  return whole;
+}
+
 std::string without_unit(const std::string& text, const std::string& unit) {
   if (text.size() > unit.size() && text.compare(text.size() - unit.size(), unit.size(), unit) == 0)
     return text.substr(0, text.size() - unit.size());
@@ -69,7 +77,7 @@ void read_optimizer(const std::string& word, TuneOptions& o) {
 
 void read_word(const std::string& key, const std::string& word, TuneOptions& o) {
   if (key == "batch") {
-    o.batches.push_back(static_cast<std::int64_t>(number_in(word, key, 1, static_cast<double>(kMaxWidth))));
+    o.batches.push_back(count_in(word, key, kMaxWidth));
   } else if (key == "precision") {
     read_precision(word, o);
   } else if (key == "optimizer") {
@@ -79,7 +87,7 @@ void read_word(const std::string& key, const std::string& word, TuneOptions& o) 
   } else if (key == "clock") {
     o.clocks_mhz.push_back(number_in(without_unit(word, "MHz"), key, 1, 1e5));
   } else if (key == "threads") {
-    o.threads.push_back(static_cast<int>(number_in(word, key, 1, 4096)));
+    o.threads.push_back(static_cast<int>(count_in(word, key, 4096)));
   } else if (key == "autotune") {
     if (word != "on" && word != "off")
       throw bad_input("--settings autotune is on or off, not \"" + word + "\"");

@@ -27,6 +27,11 @@ set(CPACK_COMPONENTS_ALL ${components})
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # of the programs, by dpkg-shlibdeps
+if(CMAKE_CROSSCOMPILING)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+  # Where it looks for libraries; what it knows of them is in DEBIAN/ of that folder (tools/make_sysroot).
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+endif()
 set(CPACK_DEBIAN_AMPERE_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_AMPERE_PACKAGE_DEPENDS coinor-libcbc3)  # loaded when it is needed (src/schedule/cbc.h)
 set(CPACK_DEBIAN_AMPERE_PACKAGE_RECOMMENDS ampere-worker)  # which may be on another machine

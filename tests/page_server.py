@@ -32,7 +32,7 @@ class PageServer:
         self.folder = pathlib.Path(folder)
         self.log = tempfile.TemporaryFile("w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            [PROGRAMS["ampere"], "serve", "--port", str(port), "--worker", scripted(worker), *arguments], env=environment(self.folder),
+            [PROGRAMS["ampere"], "serve", "--port", str(port), "--worker", worker if " " in worker else scripted(worker), *arguments], env=environment(self.folder),
             cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + PATIENCE_S
         while not (found := re.search(r"http://[\w.\[\]:]+:\d+", self.said())):

@@ -100,6 +100,53 @@ class Run(AmpereTest):
         process.wait()
         self.await_state("650000 0")
 
+    @staticmethod
+    def children_of(pid):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+            return [int(child) for child in file.read().split()]
+
+    @staticmethod
+    def state_of(pid):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0]
+
+    def test_kill_9_of_ampere_and_at_once_of_the_program(self):
+        process, program = self.start()
+        os.kill(process.pid, signal.SIGKILL)
+        os.kill(program, signal.SIGKILL)
+        process.wait()
+        self.await_state("650000 0")
+
+    def test_the_guardian_is_killed(self):
+        """ampere puts things back itself; where both are killed, the next one does, before it reads what is set."""
+        process, program = self.start()
+        guardian = [child for child in self.children_of(process.pid) if child != program]
+        self.assertEqual(len(guardian), 1)
+        os.kill(guardian[0], signal.SIGKILL)
+        self.assert_refused(self.run_ampere("run", "--power-limit", "400", "--", "true"), 2, "another ampere has changed settings")
+        self.end(program)
+        self.assertEqual(process.wait(PATIENCE_S), 128 + signal.SIGKILL)
+        self.assertEqual(self.state.read_text(), "650000 0\n")
+
+    def test_all_are_killed_and_the_next_one_puts_back(self):
+        process, program = self.start()
+        os.kill(process.pid, signal.SIGSTOP)  # nobody acts between the two
+        children = self.children_of(process.pid)
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        deadline = time.monotonic() + PATIENCE_S
+        while any(self.state_of(child) != "Z" for child in children) and time.monotonic() < deadline:
+            time.sleep(0.02)  # what is dying may still hold the lock
+        process.kill()
+        process.wait()
+        self.assertEqual(self.state.read_text(), "300000 0\n")
+        done = self.run_ampere("run", "--power-limit", "400", "--", "cat", str(self.state))
+        self.assertEqual((done.returncode, done.stdout), (0, "400000 0\n"), done.stderr)
+        self.assertIn("had left a setting behind; it is put back, as by: sudo nvidia-smi", done.stderr)
+        self.assertIn("power limit 400 W instead of 650 W", done.stderr)
+        self.assertEqual(self.state.read_text(), "650000 0\n")
+        self.assertNotIn("left a setting", self.run_ampere("run", "--power-limit", "400", "--", "true").stderr)
+
     def test_terminate_goes_to_the_program(self):
         process, program = self.start()
         process.terminate()

@@ -227,7 +227,7 @@ class ServePage(unittest.TestCase):
         self.assertNotEqual(self.value("iteration-energy"), small)
         layers = len(self.texts(".graph .layer"))
         self.press("#network-notes + p button")
-        self.until("!document.querySelector('#network-notes')?.textContent.includes('--restore-batchnorm')")
+        self.until("!document.querySelector('#network-notes')?.textContent.includes('restore_batchnorm')")
         self.settled()
         self.assertEqual(len(self.texts(".graph .layer")), layers)
 
@@ -286,7 +286,7 @@ class ServePage(unittest.TestCase):
         with PageServer(empty, "--refresh", "0", worker="slow") as server:
             self.visit("view=estimate&zoo=resnet18-cifar&batch=7", server)
             self.assertIn("No device is known", self.js("document.querySelector('.answers').textContent"))
-            self.press("nav a:last-child")
+            self.press("nav a[href*=devices]")
             self.until("document.querySelector('[data-control=what]')")
             self.change("what", "network")
             self.browser.settle()
@@ -333,6 +333,28 @@ class ServePage(unittest.TestCase):
                         self.browser.screenshot(pathlib.Path(folder) / f"{view}-{width}-{'dark' if dark else 'light'}.png")
         self.press("#theme")
         self.assertEqual(self.js("document.documentElement.dataset.theme"), "dark")
+
+    def test_no_table_is_cut(self):
+        """Columns that do not fit are left out, and are in the CSV."""
+        for view in ("zoo=cnn5&batch=10", "view=tune&zoo=cnn5&batch=10&batches=10,20&samples=1000", "view=prune&zoo=cnn5&batch=10"):
+            self.visit(view)
+            if "view" in view:
+                self.ask("#tune-answer" if "tune" in view else "#prune-answer")
+            for width in (1480, 1280, 390):
+                with self.subTest(f"{view} {width}"):
+                    self.browser.resize(width)
+                    cut = self.js("""[...document.querySelectorAll('.answers .scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1)
+                      .map((e) => [e.querySelector('table').id, e.scrollWidth, e.clientWidth])""")
+                    self.assertEqual(cut, [])
+
+    def test_a_link_that_asks_for_what_cannot_be(self):
+        self.visit("zoo=cnn5&batch=-5&epochs=many&samples=1000&toString=x")
+        self.assertEqual(len(self.texts(".refused")), 2)
+        self.assertIn("-5", self.texts(".refused")[0])
+        self.assertEqual([self.asked("estimate")[-1][field] for field in ("batch", "epochs", "samples")], [32, 10, 1000])
+        self.change("batch", "16")
+        self.settled()
+        self.assertEqual(self.texts(".refused"), [])
 
     def test_figures_and_tables_can_be_taken_along(self):
         self.visit("zoo=cnn5&batch=10")

@@ -42,6 +42,11 @@ class Kit(AmpereTest):
         self.assertRegex(text, r"this network at the usual limit alone, these of the others; limits \| \d+ \| [\d.]+% \(")
         self.assertRegex(text, r"Within 2% of the best measured one: \d+ of 9\.")
         self.assertIn("Rows without their own time count as 4 s", text)
+        text = self.run_script(PROGRAMS["bench_settings"], ROOT / "results/h200/limits.jsonl", "", "highest")
+        self.assertIn("limits seen: 200 W 400 W 700 W; clock seen: 1980 MHz", text)
+        self.assertEqual(text.count("Within 2% of the best measured one: 8 of 9"), 2, text)  # and with --check
+        refused = self.run_script(PROGRAMS["bench_settings"], ROOT / "results/h200/limits.jsonl", "", "1234", code=2)
+        self.assertIn("no row is at a clock of 1234 MHz", refused)
         refused = self.run_script(PROGRAMS["bench_settings"], ROOT / "results/h200/limits.jsonl", "700,600,500,400", code=2)
         self.assertIn("more than three limits", refused)
 

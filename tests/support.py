@@ -54,6 +54,16 @@ def rows(store, query="SELECT * FROM point ORDER BY id"):
             db.close()
 
 
+def rows_so_far(store):
+    """Points of a store that is being written; none where it changed while it was copied, time and again."""
+    for _ in range(20):
+        try:
+            return rows(store)
+        except (FileNotFoundError, sqlite3.DatabaseError):
+            time.sleep(0.01)
+    return []
+
+
 def marked(mark):
     """Process ids whose environment carries this mark: all that ampere started, wherever they are now."""
     found = []

@@ -83,6 +83,8 @@ class Tune(Tuning):
         for options, code, message in (
                 (["--settings", "limit=300"], 2, "never measured; leave limit and clock out"),
                 (["--settings", "colour=red"], 2, 'there is no "colour"'), (["--settings", "batch"], 2, "cannot be read"),
+                (["--settings", "batch=1.9"], 2, 'batch: "1.9" is no whole number'),
+                (["--settings", "threads=1.5"], 2, 'threads: "1.5" is no whole number'),
                 (["--settings", "threads=0"], 2, "no number from 1"), (["--settings", "precision=fp8"], 2, 'there is no "fp8"'),
                 (["--settings", "optimizer=lion"], 2, "known: sgd, momentum, adam"),
                 (["--settings", "precision=fp16"], 2, r"fp16 with scaling is not told .* ampere.tune\(\)"),

@@ -3,6 +3,7 @@
 
     tests/worker_contract.py build/bin/ampere-worker
     tests/worker_contract.py python -m ampere.worker
+    tests/worker_contract.py --limit 3600 COMMAND...      seconds that all of it may take, 120 unless given
 """
 
 import json
@@ -12,6 +13,7 @@ import sys
 import threading
 
 TIME_LIMIT_S = 120
+TO_END_S = 10
 
 LENET = [{"op": "input", "shape": [1, 28, 28]}, {"op": "conv2d", "out_channels": 6, "kernel": 5, "padding": 2},
          {"op": "relu"}, {"op": "max_pool", "kernel": 2}, {"op": "conv2d", "out_channels": 16, "kernel": 5},
@@ -197,9 +199,9 @@ def check_response(line, request, expected, number):
     return None if isinstance(message, str) and message and "\n" not in message else "the error has no message of one line"
 
 
-def converse(command):
+def converse(command, limit_s):
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    watchdog = threading.Timer(TIME_LIMIT_S, process.kill)
+    watchdog = threading.Timer(limit_s, process.kill)
     watchdog.daemon = True
     watchdog.start()
     failures = 0
@@ -210,12 +212,12 @@ def converse(command):
         process.stdin.flush()
         answer = process.stdout.readline()
         if not answer:
-            print(f"FAIL {name}: the worker ended ({process.wait(10)})")
+            print(f"FAIL {name}: the worker ended ({process.wait(max(TO_END_S, limit_s / 12))})")
             return failures + 1
         why = check_response(answer.decode(), request, expected, number)
         failures += why is not None
         print(f"FAIL {name}: {why}" if why else f"ok   {name}")
-    code = process.wait(10)
+    code = process.wait(max(TO_END_S, limit_s / 12))
     if code != 0 or process.stdout.read():
         print(f"FAIL shutdown: exit code {code}, or more output after the last answer")
         failures += 1
@@ -223,10 +225,13 @@ def converse(command):
 
 
 def main():
-    if len(sys.argv) < 2:
+    command, limit_s = sys.argv[1:], TIME_LIMIT_S
+    if command[:1] == ["--limit"]:
+        command, limit_s = command[2:], float(command[1])
+    if not command:
         sys.exit(__doc__)
-    failures = converse(sys.argv[1:])
-    ended = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=TIME_LIMIT_S)
+    failures = converse(command, limit_s)
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=limit_s)
     if ended.returncode != 0 or ended.stdout:
         print("FAIL end of input: the worker must end with 0 and say nothing")
         failures += 1

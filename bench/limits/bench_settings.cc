@@ -2,7 +2,9 @@
 // right they are told from at most three limits, how good the recommended one is, and how long finding it
 // took beside trying all of them, and beside an optimizer that tries every limit in turn.
 //
-//   bench_settings SETTINGS.jsonl [LIMITS_SEEN]        rows of bench/limits/measure.py; 700,400,200
+//   bench_settings SETTINGS.jsonl [LIMITS_SEEN [CLOCK_SEEN]]
+//
+// Rows of bench/limits/measure.py; 700,400,200, and no clock: "1980", or "highest".
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +17,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "measured_rows.h"
-#include "tune/search.h"
+#include "recommended.h"
 
 namespace {
 
@@ -49,20 +51,6 @@ struct Errors {
   }
 };
 
-bool is_seen(const Measured& m, const MeasuredRow& row) {
-  return row.row.setting.clock_mhz == 0 && m.seen.count(static_cast<int>(row.row.setting.limit_w)) != 0;
-}
-
-// What a profile of the device teaches: its limits seen, of all networks, or of all but one, of which the
-// usual limit alone is known.
-LeverModel taught(const Measured& m, const std::string& but) {
-  std::vector<LeverRow> rows;
-  for (const MeasuredRow& row : m.rows) {
-    if (is_seen(m, row) && (but.empty() || row.model != but)) rows.push_back(row.row);
-  }
-  return {m.device, rows};
-}
-
 void judge(const Measured& m, bool own_limits) {
   std::map<std::string, Errors> errors;
   std::map<std::string, LeverModel> models;
@@ -80,112 +68,10 @@ void judge(const Measured& m, bool own_limits) {
       errors[group].add(s, *usual, row);
   }
   for (const auto& [group, of] : errors)
-    of.print((own_limits ? "these limits of every network; "
+    of.print((own_limits ? "these of every network; "
                          : "this network at the usual limit alone, these of "
                            "the others; ") +
              group);
-}
-
-Estimate as_measured(const MeasuredRow& row) {
-  Estimate e;
-  const double error = std::max(0.01, row.scatter);
-  const auto about = [&](double v) { return Interval{v, v * (1 - error), v * (1 + error)}; };
-  e.energy_j = about(row.row.energy_j);
-  e.time_s = about(row.row.time_s);
-  e.device_energy_j = row.row.energy_j;
-  e.device_time_s = row.row.time_s;
-  e.regime = Regime::kDevice;
-  return e;
-}
-
-struct Aim {
-  const char* name;
-  Objective objective;
-  std::optional<double> slower;
-};
-const Aim kAims[] = {{"energy, at most 10% slower", Objective::kEnergy, 0.1},
-                     {"energy x time", Objective::kEnergyDelay, {}},
-                     {"energy", Objective::kEnergy, {}}};
-
-std::string percent(double share) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%+.1f%%", 100 * share);
-  return text;
-}
-
-double score(const Aim& aim, const MeasuredRow& row) {
-  return aim.objective == Objective::kEnergyDelay ? row.row.energy_j * row.row.time_s : row.row.energy_j;
-}
-
-// The measured row of a setting of this model.
-const MeasuredRow* row_of(const Measured& m, const std::string& model, const TrainingSetting& setting) {
-  for (const MeasuredRow& row : m.rows) {
-    const double limit = row.row.setting.limit_w >= m.device.usual_limit_w ? 0 : row.row.setting.limit_w;
-    if (row.model == model && row.precision == setting.recipe.precision && limit == setting.power_limit_w &&
-        row.row.setting.clock_mhz == setting.clock_mhz)
-      return &row;
-  }
-  return nullptr;
-}
-
-// The search of `ampere tune`, among the settings that were measured.
-Tuned recommended(const Measured& m, const std::string& model, const LeverModel& levers, const Aim& aim) {
-  TuneOptions o;
-  o.samples = 1;
-  o.objective = aim.objective;
-  o.most_slower = aim.slower;
-  std::vector<TuneCandidate> candidates;
-  std::set<double> limits, clocks;
-  for (const MeasuredRow& row : m.rows) {
-    if (row.model != model) continue;
-    if (row.row.setting.clock_mhz > 0)
-      clocks.insert(row.row.setting.clock_mhz);
-    else if (row.row.setting.limit_w < m.device.usual_limit_w)
-      limits.insert(row.row.setting.limit_w);
-    else {
-      TrainingSetting setting{1, {}};
-      setting.recipe.precision = row.precision;
-      const auto at = row.precision == "default" ? candidates.begin() : candidates.end();
-      candidates.insert(at, {setting, as_measured(row), {}});
-    }
-  }
-  o.power_limits_w.assign(limits.begin(), limits.end());
-  o.clocks_mhz.assign(clocks.begin(), clocks.end());
-  return search_settings(candidates, o, &levers);
-}
-
-void recommend(const Measured& m) {
-  std::printf(
-      "\n| network | for | recommended | its energy, time | best measured | its energy, time | more |\n");
-  std::printf("| --- | --- | --- | --- | --- | --- | --- |\n");
-  int within = 0, all = 0;
-  for (const std::string& model : models_of(m)) {
-    const LeverModel levers = taught(m, model);
-    for (const Aim& aim : kAims) {
-      const Tuned tuned = recommended(m, model, levers, aim);
-      const MeasuredRow* chosen = row_of(m, model, tuned.outcomes[tuned.best].setting);
-      const MeasuredRow* present = row_of(m, model, tuned.outcomes[tuned.present].setting);
-      if (chosen == nullptr || present == nullptr) continue;  // not all of its settings were measured
-      const MeasuredRow* best = nullptr;
-      for (const MeasuredRow& row : m.rows) {
-        if (row.model != model || row.row.time_s > present->row.time_s * (1 + aim.slower.value_or(1e9)))
-          continue;
-        if (best == nullptr || score(aim, row) < score(aim, *best)) best = &row;
-      }
-      const double more = score(aim, *chosen) / score(aim, *best) - 1;
-      const double slower = chosen->row.time_s / present->row.time_s - 1;
-      const bool too_slow = aim.slower && slower > *aim.slower;
-      within += more <= 0.02 && !too_slow;
-      ++all;
-      const std::string verdict = too_slow ? percent(slower) + " slower" : percent(more);
-      std::printf("| %s | %s | %s, %s | %.1f J, %.1f ms | %s, %s | %.1f J, %.1f ms | %s |\n", model.c_str(),
-                  aim.name, chosen->precision.c_str(), chosen->row.setting.text().c_str(),
-                  chosen->row.energy_j, 1e3 * chosen->row.time_s, best->precision.c_str(),
-                  best->row.setting.text().c_str(), best->row.energy_j, 1e3 * best->row.time_s,
-                  verdict.c_str());
-    }
-  }
-  std::printf("\nWithin 2%% of the best measured one: %d of %d.\n", within, all);
 }
 
 // Seconds of a search that tries every limit in turn, from the steps' times under the limits that were
@@ -243,24 +129,27 @@ void tell_times(const Measured& m) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "usage: bench_settings SETTINGS.jsonl [LIMITS_SEEN]\n");
+  if (argc < 2 || argc > 4) {
+    std::fprintf(stderr, "usage: bench_settings SETTINGS.jsonl [LIMITS_SEEN [CLOCK_SEEN]]\n");
     return 2;
   }
   try {
     std::ifstream file(argv[1]);
     if (!file) throw bad_input(std::string(argv[1]) + " cannot be read");
     const Measured m = read_measured({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()},
-                                     argv[1], argc > 2 ? argv[2] : "");
+                                     argv[1], argc > 2 ? argv[2] : "", argc > 3 ? argv[3] : "");
     std::printf("%s, %zu rows of %zu networks", m.device.name.c_str(), m.rows.size(), models_of(m).size());
     std::printf("; limits seen:");
     for (const int limit : m.seen) std::printf(" %d W", limit);
+    if (m.seen_clock > 0) std::printf("; clock seen: %g MHz", m.seen_clock);
     std::printf(
         "\n\n| known | asked | energy (worst) | time (worst) | in 95%% intervals of energy, time |\n");
     std::printf("| --- | --- | --- | --- | --- |\n");
     judge(m, true);
     judge(m, false);
-    recommend(m);
+    recommend(m, 0);
+    std::printf("\nWith --check, the best one trained and chosen again until it was, twice at most:\n");
+    recommend(m, 2);
     tell_times(m);
   } catch (const Error& e) {
     std::fprintf(stderr, "bench_settings: %s\n", e.what());

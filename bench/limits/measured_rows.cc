@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <sstream>
 
 #include "base/error.h"
@@ -17,6 +18,12 @@ std::set<int> limits_in(const std::string& text) {
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');) limits.insert(std::stoi(word));
   return limits;
+}
+
+std::string number_word(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
 }
 
 std::set<int> usual_seen(const Measured& m) {
@@ -35,7 +42,8 @@ std::set<int> usual_seen(const Measured& m) {
 
 }  // namespace
 
-Measured read_measured(const std::string& text, const std::string& what, const std::string& seen) {
+Measured read_measured(const std::string& text, const std::string& what, const std::string& seen,
+                       const std::string& clock) {
   Measured m;
   m.device = known_levers().device();
   m.most_limit_w = m.device.usual_limit_w;
@@ -70,7 +78,18 @@ Measured read_measured(const std::string& text, const std::string& what, const s
   }
   m.seen = seen.empty() ? usual_seen(m) : limits_in(seen);
   if (m.seen.size() > 3) throw bad_input("a profile that saw more than three limits is no test");
+  for (const MeasuredRow& row : m.rows) {
+    const double mhz = row.row.setting.clock_mhz;
+    if (clock == "highest" || clock == number_word(mhz)) m.seen_clock = std::max(m.seen_clock, mhz);
+  }
+  if (!clock.empty() && m.seen_clock == 0)
+    throw bad_input("no row is at a clock of " + clock + " MHz; write one that was measured, or highest");
   return m;
+}
+
+bool is_seen(const Measured& m, const MeasuredRow& row) {
+  if (row.row.setting.clock_mhz > 0) return row.row.setting.clock_mhz == m.seen_clock;
+  return m.seen.count(static_cast<int>(row.row.setting.limit_w)) != 0;
 }
 
 const MeasuredRow* usual_of(const Measured& m, const std::string& network) {

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 from counter import Watch
+from masks import RememberedMasks
 from pace import pace_s
 from recipes import Training
 
@@ -182,20 +183,22 @@ def replay(training: Training, counter, seconds: float, window_s: float) -> dict
         scaler.set_growth_interval(2**31 - 1)  # a grown scale would overflow, and nothing stops the step then
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(12):  # the scale of float16 settles meanwhile
-            training.step(optimizer, scaler)
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
-    optimizer.zero_grad()
-    graph = torch.cuda.CUDAGraph()
-    try:
-        with _as_eager(), torch.cuda.graph(graph):
-            loss = training.captured_step(optimizer, scaler)
-        graph.replay()
+    with RememberedMasks() as masks:
+        with torch.cuda.stream(side):
+            for _ in range(12):  # the scale of float16 settles meanwhile
+                training.step(optimizer, scaler)
+        torch.cuda.current_stream().wait_stream(side)
         torch.cuda.synchronize()
-    except Exception as error:
-        raise CaptureFailed(f"{type(error).__name__}: {error}") from error
+        optimizer.zero_grad()
+        graph = torch.cuda.CUDAGraph()
+        masks.giving = True
+        try:
+            with _as_eager(), torch.cuda.graph(graph):
+                loss = training.captured_step(optimizer, scaler)
+            graph.replay()
+            torch.cuda.synchronize()
+        except Exception as error:
+            raise CaptureFailed(f"{type(error).__name__}: {error}") from error
 
     def step() -> torch.Tensor:
         graph.replay()

@@ -333,3 +333,96 @@ class BiGruAttention(nn.Module):
         read = self.gru(self.embedding(tokens))[0]
         weights = torch.softmax(self.weigh(read), 1)
         return self.head((weights * read).sum(1))
+
+
+class GruOfItems(nn.Module):
+    """What a visitor looks at next, by one GRU layer over what was looked at."""
+
+    def __init__(self, items: int = 15000, width: int = 160):
+        super().__init__()
+        self.embedding = nn.Embedding(items, width)
+        self.gru = nn.GRU(width, width, batch_first=True)
+        self.head = nn.Linear(width, items)
+
+    def forward(self, tokens):
+        return self.head(self.gru(self.embedding(tokens))[0])
+
+
+class LstmOpinion(nn.Module):
+    """Two LSTM layers over words, the last moment and the mean into classes."""
+
+    def __init__(self, words: int = 28000, width: int = 300, hidden: int = 280, classes: int = 3):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.lstm = nn.LSTM(width, hidden, 2, dropout=0.3, batch_first=True)
+        self.head = nn.Linear(2 * hidden, classes)
+
+    def forward(self, tokens):
+        read = self.lstm(self.embedding(tokens))[0]
+        return self.head(torch.cat([read[:, -1], read.mean(1)], -1))
+
+
+class Listener(nn.Module):
+    """LSTMs both ways over sound, each over half as many moments as the one before."""
+
+    def __init__(self, bands: int = 80, width: int = 224, classes: int = 40, levels: int = 3):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.LSTM(bands if level == 0 else 4 * width, width, batch_first=True, bidirectional=True)
+            for level in range(levels))
+        self.head = nn.Linear(2 * width, classes)
+
+    def forward(self, frames):
+        x = frames
+        for level, layer in enumerate(self.layers):
+            if level:
+                x = x.reshape(x.shape[0], x.shape[1] // 2, -1)
+            x = layer(x)[0]
+        return self.head(x)
+
+
+class NotesLstm(nn.Module):
+    """The next note, by three LSTM layers of 448 and two linear ones."""
+
+    def __init__(self, notes: int = 130, width: int = 448):
+        super().__init__()
+        self.embedding = nn.Embedding(notes, 96)
+        self.lstm = nn.LSTM(96, width, 3, dropout=0.2, batch_first=True)
+        self.head = nn.Sequential(nn.Linear(width, 256), nn.BatchNorm1d(256), nn.ReLU(), nn.Linear(256, notes))
+
+    def forward(self, tokens):
+        return self.head(self.lstm(self.embedding(tokens))[0][:, -1])
+
+
+class Discriminator(nn.Module):
+    """Strided convolutions down from an image to one figure, as of generative networks."""
+
+    def __init__(self, width: int = 80):
+        super().__init__()
+        layers: list[nn.Module] = [nn.Conv2d(3, width, 4, 2, 1), nn.LeakyReLU(0.2)]
+        for level in range(4):
+            inputs, outputs = width << level, min(width << level + 1, 8 * width)
+            layers += [nn.Conv2d(inputs, outputs, 4, 2, 1, bias=False), nn.BatchNorm2d(outputs), nn.LeakyReLU(0.2)]
+        self.features = nn.Sequential(*layers)
+        self.head = nn.Linear(8 * width, 1)
+
+    def forward(self, image):
+        return self.head(self.features(image).mean((2, 3))).squeeze(1)
+
+
+class TableNetwork(nn.Module):
+    """Residual linear layers over the columns of a table."""
+
+    def __init__(self, columns: int = 200, width: int = 448, blocks: int = 6, classes: int = 8):
+        super().__init__()
+        self.first = nn.Linear(columns, width)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.BatchNorm1d(width), nn.Linear(width, 2 * width), nn.ReLU(), nn.Dropout(0.2),
+                          nn.Linear(2 * width, width), nn.Dropout(0.1)) for _ in range(blocks))
+        self.head = nn.Sequential(nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, classes))
+
+    def forward(self, row):
+        x = self.first(row)
+        for block in self.blocks:
+            x = x + block(x)
+        return self.head(x)

@@ -301,6 +301,58 @@ def _lstm_codes(length: int) -> Network:
                    lambda batch, device: torch.randn(batch, length, 32, device=device), F.mse_loss, 64, f"{length}x32")
 
 
+def _small_decoder(head: str, config: str, words: int, batch: int, length: int, width: int, layers: int, heads: int,
+                   **options) -> Network:
+    return _language_model(head, config, words, batch, length, hidden_size=width, num_hidden_layers=layers,
+                           num_attention_heads=heads, **options)
+
+
+def _mistral_small(length: int) -> Network:
+    return _small_decoder("MistralForCausalLM", "MistralConfig", 32000, 6, length, 640, 8, 10, intermediate_size=1792,
+                          num_key_value_heads=5, sliding_window=None)
+
+
+def _phi_small(length: int) -> Network:
+    return _small_decoder("PhiForCausalLM", "PhiConfig", 51200, 8, length, 512, 6, 8, intermediate_size=2048)
+
+
+def _olmo_small(length: int) -> Network:
+    return _small_decoder("OlmoForCausalLM", "OlmoConfig", 50304, 4, length, 768, 6, 12, intermediate_size=3072)
+
+
+def _blenderbot_small(length: int) -> Network:
+    return _text_to_text("BlenderbotSmallForConditionalGeneration", "BlenderbotSmallConfig", 54944, 16, length,
+                         d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=16,
+                         decoder_attention_heads=16, encoder_ffn_dim=2048, decoder_ffn_dim=2048)
+
+
+def _ernie_base(length: int) -> Network:
+    return _classify_text("ErnieForSequenceClassification", "ErnieConfig", 18000, 16, length)
+
+
+def _unispeech(samples: int) -> Network:
+    build = _transformer("UniSpeechForSequenceClassification", "UniSpeechConfig", num_labels=12, num_hidden_layers=6,
+                         apply_spec_augment=False, layerdrop=0.0)
+    return Network(build, _floats("input_values", samples), _integers(12), cross_entropy, 8,
+                   f"{samples} samples of sound")
+
+
+def _deeplabv3_resnet101() -> nn.Module:
+    return torchvision.models.segmentation.deeplabv3_resnet101(
+        weights=None, weights_backbone=None, num_classes=21, aux_loss=False)
+
+
+def _discriminator(size: int) -> Network:
+    return Network(modules.Discriminator, _floats("image", 3, size, size),
+                   lambda batch, device: torch.rand(batch, device=device), F.binary_cross_entropy_with_logits, 64,
+                   f"3x{size}x{size}")
+
+
+def _listener(length: int) -> Network:
+    return Network(modules.Listener, _floats("frames", length, 80), _integers(40, length // 4), cross_entropy, 24,
+                   f"{length}x80")
+
+
 NETWORKS: dict[str, Network] = {
     # Convolution networks of torchvision.
     "alexnet": _vision("alexnet", 128),
@@ -514,6 +566,54 @@ NETWORKS: dict[str, Network] = {
     "lstm_codes_60": _lstm_codes(60),
     "bigru_attention": _words(modules.BiGruAttention, 40000, 160, 5, 64),
     "bigru_attention_300": _words(modules.BiGruAttention, 40000, 300, 5, 64),
+    # the fourth time
+    "efficientnet_b4": _vision("efficientnet_b4", 12, 320),
+    "efficientnet_b4_256": _vision("efficientnet_b4", 12, 256),
+    "regnet_y_8gf": _vision("regnet_y_8gf", 16),
+    "regnet_y_8gf_176": _vision("regnet_y_8gf", 16, 176),
+    "regnet_x_400mf": _vision("regnet_x_400mf", 96),
+    "regnet_x_400mf_256": _vision("regnet_x_400mf", 96, 256),
+    "vgg19_bn": _vision("vgg19_bn", 24),
+    "vgg19_bn_176": _vision("vgg19_bn", 24, 176),
+    "mnasnet0_5": _vision("mnasnet0_5", 128),
+    "mnasnet0_5_192": _vision("mnasnet0_5", 128, 192),
+    "swin_v2_s": _vision("swin_v2_s", 12, 256),
+    "swin_v2_s_224": _vision("swin_v2_s", 12, 224),
+    "convnext_large": _vision("convnext_large", 6),
+    "convnext_large_176": _vision("convnext_large", 6, 176),
+    "deeplabv3_resnet101": _segmentation(_deeplabv3_resnet101, 21, 6, 288),
+    "deeplabv3_resnet101_208": _segmentation(_deeplabv3_resnet101, 21, 6, 208),
+    "convnextv2_tiny": _pixels("ConvNextV2ForImageClassification", "ConvNextV2Config", 24, 224),
+    "convnextv2_tiny_160": _pixels("ConvNextV2ForImageClassification", "ConvNextV2Config", 24, 160),
+    "pvt_v2_b1": _pixels("PvtV2ForImageClassification", "PvtV2Config", 32, 224, hidden_sizes=[64, 128, 320, 512]),
+    "pvt_v2_b1_160": _pixels("PvtV2ForImageClassification", "PvtV2Config", 32, 160, hidden_sizes=[64, 128, 320, 512]),
+    "mobilevit_v2": _pixels("MobileViTV2ForImageClassification", "MobileViTV2Config", 32, 256),
+    "mobilevit_v2_192": _pixels("MobileViTV2ForImageClassification", "MobileViTV2Config", 32, 192),
+    "focalnet_tiny": _pixels("FocalNetForImageClassification", "FocalNetConfig", 24, 224),
+    "focalnet_tiny_160": _pixels("FocalNetForImageClassification", "FocalNetConfig", 24, 160, image_size=160),
+    "mistral_small": _mistral_small(512),
+    "mistral_small_288": _mistral_small(288),
+    "phi_small": _phi_small(384),
+    "phi_small_200": _phi_small(200),
+    "olmo_small": _olmo_small(640),
+    "olmo_small_320": _olmo_small(320),
+    "blenderbot_small": _blenderbot_small(96),
+    "blenderbot_small_56": _blenderbot_small(56),
+    "ernie_base": _ernie_base(160),
+    "ernie_base_72": _ernie_base(72),
+    "unispeech": _unispeech(40000),
+    "unispeech_24000": _unispeech(24000),
+    "gru_items": _words(modules.GruOfItems, 15000, 60, 15000, 96, each=True),
+    "gru_items_30": _words(modules.GruOfItems, 15000, 30, 15000, 96, each=True),
+    "lstm_opinion": _words(modules.LstmOpinion, 28000, 220, 3, 48),
+    "lstm_opinion_120": _words(modules.LstmOpinion, 28000, 120, 3, 48),
+    "listener": _listener(480),
+    "listener_240": _listener(240),
+    "notes_lstm": _words(modules.NotesLstm, 130, 96, 130, 72),
+    "notes_lstm_160": _words(modules.NotesLstm, 130, 160, 130, 72),
+    "discriminator": _discriminator(128),
+    "discriminator_64": _discriminator(64),
+    "table_network": Network(modules.TableNetwork, _floats("row", 200), _integers(8), cross_entropy, 512, "200"),
 }
 
 

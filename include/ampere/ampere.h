@@ -10,6 +10,7 @@
 #include "ampere/device.h"
 #include "ampere/error.h"
 #include "ampere/estimate.h"
+#include "ampere/memory.h"
 #include "ampere/meter.h"
 #include "ampere/model.h"
 #include "ampere/profile.h"

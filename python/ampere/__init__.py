@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .profiling import profile
     from .pruned import Pruning
     from .pruning import prune
+    from .room import memory
     from .translating import ModuleChannels
     from .tuned import Tuning
     from .tuning import tune
@@ -85,6 +86,7 @@ _LAZY = {
     "estimate": "estimating",
     "iterations_of": "_core",
     "known_models": "_core",
+    "memory": "room",
     "meters": "_core",
     "profile": "profiling",
     "prune": "pruning",
@@ -130,6 +132,7 @@ __all__ = [
     "estimate",
     "iterations_of",
     "known_models",
+    "memory",
     "meters",
     "profile",
     "prune",

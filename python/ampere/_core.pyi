@@ -651,6 +651,64 @@ def estimate(device: Device, model: Model, batch: int = 1, recipe: Recipe | None
     Energy and time of an iteration. Without `probe` it needs no worker and measures nothing. Raises NotProfiledError that lists every kind of layer that is missing.
     """
 
+class MemoryEstimate:
+    """
+    Bytes that the framework's allocator hands out while a network is trained.
+    """
+
+    @property
+    def peak_bytes(self) -> float:
+        """the most at any moment of a step"""
+
+    @property
+    def weights_bytes(self) -> float: ...
+
+    @property
+    def gradients_bytes(self) -> float:
+        """of the weights"""
+
+    @property
+    def optimizer_bytes(self) -> float:
+        """what the optimizer keeps from step to step"""
+
+    @property
+    def data_bytes(self) -> float:
+        """inputs, targets, running means"""
+
+    @property
+    def saved_bytes(self) -> float:
+        """activations that the forward pass keeps for the backward pass"""
+
+    @property
+    def libraries_bytes(self) -> float:
+        """what libraries of the device take for themselves"""
+
+    @property
+    def temporaries_bytes(self) -> float:
+        """of the peak: what is needed at that moment only"""
+
+    @property
+    def rough(self) -> bool:
+        """compiled: what a compiler keeps is guessed"""
+
+    def __repr__(self) -> str: ...
+
+def estimate_memory(model: Model, batch: int = 1, recipe: Recipe | None = None, *, type: str = 'cpu', framework: str = 'libtorch 1.13', name: str = '') -> MemoryEstimate:
+    """
+    How much memory training takes, on a device of this type ("cpu", "cuda"), framework and name; none is needed.
+    """
+
+def largest_batch(model: Model, bytes: float, batch: int = 1, recipe: Recipe | None = None, *, type: str = 'cpu', framework: str = 'libtorch 1.13', name: str = '', most: int = 1048576) -> int:
+    """
+    The largest batch whose peak is within so many bytes; 0: not even one sample fits. Of captured steps, whose batch is fixed, about.
+    """
+
+def device_memory_bytes(device: Device) -> float | None:
+    """The memory of a device, where its worker told it; else None."""
+
+def usable_memory_bytes(bytes: float, type: str = 'cpu') -> float:
+    """Of a device's memory, what is left for networks."""
+
 class Tariff:
     """What energy costs: money and greenhouse gases per kWh."""
 

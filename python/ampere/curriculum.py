@@ -11,10 +11,13 @@ from __future__ import annotations
 import json
 import queue
 import random
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,6 +35,8 @@ ROUNDS = (0.15, 0.45, 1.0)  # of the time, each with more networks: whenever it 
 TIMING = 0.5  # of each round
 ALWAYS = 1e9  # times the time there is
 MOST_REFUSED_IN_A_ROW = 8
+OF_A_RELATIVE = 0.7  # of the time, at most so many seconds, for what a relative has measured, too
+MOST_SECONDS_OF_A_RELATIVE = 20.0
 LOOPS = (0, 200)  # modules of training loops whose issuing is timed, where a host issues work
 MOST_CANDIDATES = 500  # parts of the population that are weighed against each other
 MOST_OF_A_NETWORK = 14
@@ -237,13 +242,21 @@ class Curriculum:
                 return
             self.refused(nodes[0]["label"], e, bool(self.done.parts))
 
-    def run(self, drawn: Ahead, rng: random.Random) -> None:
+    def run(self, drawn: Ahead, rng: random.Random, relative: list[dict[str, Any]]) -> None:
         if self.where != "cpu":
             self.measure([loop_node(modules) for modules in LOOPS], 1.0)
-        before = 0.0
+        if relative:  # starting a worker takes as long as the two are compared
+            self.start = time.monotonic()
+        rng.shuffle(relative)
+        before = min(OF_A_RELATIVE, MOST_SECONDS_OF_A_RELATIVE / self.seconds) if relative else 0.0
+        while relative and not self.over(before):
+            self.measure(relative[:AT_ONCE], before)
+            relative = relative[AT_ONCE:]
         while not self.networks:  # however little time there is, something is known after it
             self.time_step(drawn.next())
         for end in ROUNDS:
+            if end <= before:
+                continue
             timing_ends = before + TIMING * (end - before)
             while not self.over(timing_ends):
                 self.time_step(drawn.next())
@@ -265,16 +278,40 @@ def measure_device(
     minutes: float,
     done: Profile,
     on_step: Callable[[_core.Step], object] | None = None,
+    relative: str = "",
 ) -> None:
-    """Until the minutes are over. Another run goes on with other networks."""
+    """Until the minutes are over. Another run goes on with other networks. Of a relative, by its id in the store, parts
+    are measured again first: nothing else tells as directly how the two differ."""
     seed = sum(known.points for known in known_of(done, there).known)
     run = Curriculum(there, where, precision, minutes, done, on_step)
+    again = parts_measured_on(relative, done.store, run.recipe, precision in ("bf16", "fp16")) if relative else []
     with Ahead(population(where, precision, seed), where) as drawn:
-        run.run(drawn, random.Random(seed))
+        run.run(drawn, random.Random(seed), again)
     done.notes.append(
         f"{run.timed} calls were timed within the steps of {len(run.networks)} networks"
         + (f"; {len(run.refusals)} could not be measured, first {run.refusals[0]}" if run.refusals else "")
     )
+
+
+PARTS_OF = """
+SELECT DISTINCT surface.name, surface.details FROM point JOIN surface ON surface.name = point.surface
+WHERE point.device = ? AND point.recipe = ? AND surface.purpose = 'probe-energies' ORDER BY surface.name
+"""
+HALF = ('"dtype":"bfloat16"', '"dtype":"float16"')
+
+
+def parts_measured_on(device: str, store: str, recipe: _core.Recipe, half: bool) -> list[dict[str, Any]]:
+    """Of captured steps in half precision, or of the others; from a store that is a file."""
+    nodes: list[dict[str, Any]] = []
+    if not Path(store).is_file():
+        return nodes
+    name = f"{recipe.optimizer}-{recipe.precision}-t{recipe.threads}"
+    with closing(sqlite3.connect(f"{Path(store).resolve().as_uri()}?mode=ro", uri=True)) as opened:
+        for _, details in opened.execute(PARTS_OF, [device, name]):
+            op = (json.loads(details).get("kind") or {"ops": [{}]})["ops"][0]
+            if op.get("op") == "calls" and not op.get("host") and half == any(h in op["calls"] for h in HALF):
+                nodes.append({key: op[key] for key in ("op", "label", "flops", "bytes", "calls")})
+    return nodes
 
 
 def loop_node(modules: int) -> dict[str, Any]:

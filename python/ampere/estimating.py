@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from .room import memory_of, require_room
 from .prediction import Prediction
 from .recipes import optimizer_words, precision_words, threads_of
 from .wording import in_python
@@ -91,6 +92,8 @@ def estimate(
         """From what is measured by then."""
         return captured_estimate(there, captured, mode, on_step, False if probe else exact, power)
 
+    needed = memory_of(captured, there)
+    require_room(captured, there, needed)
     found = captured_estimate(there, captured, mode, on_step, exact, power, probe)
     return Prediction(
         captured.step.name,
@@ -102,6 +105,7 @@ def estimate(
         [*captured.notes(), *unmeasured_note(found, there), *map(in_python, there.notes)],
         by_mode,
         tariff,
+        needed,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +11,12 @@ import torch
 from torch import nn
 
 Sample = tuple[nn.Module, Any, Callable[[Any], torch.Tensor], str]
+
+
+def samples(rng: random.Random, scale: float, least: int, most: int) -> int:
+    """A batch, from half the least on: often a power of two, and else whatever fits."""
+    exponent = rng.uniform(math.log2(least) - 1, math.log2(most))
+    return max(1, round(scale * 2 ** (round(exponent) if rng.random() < 0.5 else exponent)))
 
 
 def cross_entropy(*shape: int) -> Callable[[Any], torch.Tensor]:
@@ -153,7 +160,7 @@ def residual(rng: random.Random, scale: float) -> Sample:
     # Wide ones have twice the channels between, and grouped ones so many in each of their groups.
     groups, each = rng.choice([(1, 0), (1, 0), (1, 0), (32, 4), (32, 8), (64, 4)])
     groups, between = (1, 1) if two else (groups, rng.choice([1, 1, 2]))
-    size, batch = rng.choice([96, 128, 160, 224, 224]), max(1, int(scale * rng.choice([8, 16, 32, 64])))
+    size, batch = rng.choice([96, 128, 160, 224, 224]), samples(rng, scale, 8, 64)
     body, inputs, wider = [], width, 1 if two else 4
     for stage in range(4):
         outputs = wider * width << stage
@@ -181,7 +188,7 @@ class Squeezed(nn.Module):
 
 def squeezed(rng: random.Random, scale: float) -> Sample:
     width, size = rng.choice([8, 16, 16, 24, 32]), rng.choice([128, 224, 224, 288])
-    batch, inputs = max(1, int(scale * rng.choice([16, 32, 64]))), rng.choice([64, 96])
+    batch, inputs = samples(rng, scale, 16, 64), rng.choice([64, 96])
     stem = nn.Sequential(nn.Conv2d(3, inputs, rng.choice([3, 7]), 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, ceil_mode=True))
     body: list[nn.Module] = []
     for stage in range(3):
@@ -195,7 +202,7 @@ def squeezed(rng: random.Random, scale: float) -> Sample:
 def grouped(rng: random.Random, scale: float) -> Sample:
     """Residual, in groups of so many channels each, at widths that are no powers of two."""
     each, size = rng.choice([8, 16, 24, 32, 48]), rng.choice([160, 224, 224, 288])
-    batch, gated = max(1, int(scale * rng.choice([16, 32, 64]))), rng.random() < 0.5
+    batch, gated = samples(rng, scale, 16, 64), rng.random() < 0.5
     body, inputs, width = [], 32, each * rng.choice([1, 2, 3])
     for _ in range(4):
         for stride in (2, 1):
@@ -232,7 +239,7 @@ class DenseBlock(nn.Module):
 
 def dense(rng: random.Random, scale: float) -> Sample:
     growth, size = rng.choice([16, 24, 32, 32, 48]), rng.choice([128, 192, 224])
-    batch, layers = max(1, int(scale * rng.choice([8, 16, 32]))), rng.choice([4, 6, 10])
+    batch, layers = samples(rng, scale, 8, 32), rng.choice([4, 6, 10])
     body, inputs = [], 2 * growth
     for stage in range(4):
         outputs = inputs + layers * growth
@@ -274,7 +281,7 @@ def pool_of(long: int) -> nn.Module:
 
 def branches(rng: random.Random, scale: float) -> Sample:
     width, size = rng.choice([32, 48, 64, 96, 128]), rng.choice([128, 224, 299])
-    batch, long = max(1, int(scale * rng.choice([16, 32, 64]))), rng.choice([3, 5, 7])
+    batch, long = samples(rng, scale, 16, 64), rng.choice([3, 5, 7])
     body: list[nn.Module] = []
     inputs = 64
     for stage in range(3):
@@ -307,7 +314,7 @@ class Shuffled(nn.Module):
 
 def shuffled(rng: random.Random, scale: float) -> Sample:
     width, size = 2 * rng.choice([24, 58, 64, 88, 122]), rng.choice([160, 224, 288])
-    batch = max(1, int(scale * rng.choice([16, 64, 128])))
+    batch = samples(rng, scale, 16, 128)
     body: list[nn.Module] = []
     for stage in range(3):
         inner = width << stage
@@ -335,7 +342,7 @@ class Patches(nn.Module):
 
 def patches(rng: random.Random, scale: float) -> Sample:
     heads, size = rng.choice([3, 6, 12, 12, 16]), rng.choice([192, 224, 224, 256, 384])
-    batch, patch = max(1, int(scale * rng.choice([8, 16, 32, 64]))), rng.choice([14, 16, 16, 32])
+    batch, patch = samples(rng, scale, 8, 64), rng.choice([14, 16, 16, 32])
     size -= size % patch
     layers: list[nn.Module] = [Attention(64 * heads, heads, 256 * heads, False, True) for _ in range(2)]
     model = Patches(size, patch, 64 * heads, layers)
@@ -397,7 +404,7 @@ class Windowed(nn.Module):
 
 
 def windowed(rng: random.Random, scale: float) -> Sample:
-    window, batch = rng.choice([7, 7, 8]), max(1, int(scale * rng.choice([8, 16, 32])))
+    window, batch = rng.choice([7, 7, 8]), samples(rng, scale, 8, 32)
     size = 32 * window
     model = Windowed(rng.choice([64, 96, 96, 128]), window)
     return model, torch.zeros(batch, 3, size, size), cross_entropy(batch), "adamw"
@@ -442,7 +449,7 @@ class Rotated(nn.Module):
 
 def decoder(rng: random.Random, scale: float) -> Sample:
     heads, words = rng.choice([4, 8, 12, 16]), rng.choice([32000, 50000, 50257])
-    width, batch = heads * 64, max(1, int(scale * rng.choice([2, 4, 8])))
+    width, batch = heads * 64, samples(rng, scale, 2, 8)
     length, shared = rng.choice([128, 256, 512, 1024]), rng.choice([1, 1, 2, 4])
     layers: list[nn.Module] = [Rotated(width, heads, shared, int(width * 2.67) // 64 * 64) for _ in range(2)]
     model = Transformer(words, length, width, layers, words, True)
@@ -473,7 +480,7 @@ class Segmented(nn.Module):
 
 
 def segmented(rng: random.Random, scale: float) -> Sample:
-    size, batch = rng.choice([128, 224, 256, 320, 512]), max(1, int(scale * rng.choice([4, 8, 16])))
+    size, batch = rng.choice([128, 224, 256, 320, 512]), samples(rng, scale, 4, 16)
     model = Segmented(rng.choice([32, 64, 128]), rng.choice([2, 21, 21, 150]))
     return model, torch.zeros(batch, 3, size, size), cross_entropy(batch, size, size), "momentum"
 
@@ -481,7 +488,7 @@ def segmented(rng: random.Random, scale: float) -> Sample:
 def plain(rng: random.Random, scale: float) -> Sample:
     """Convolutions of three, one after the other."""
     width, size = rng.choice([16, 32, 64, 64]), rng.choice([32, 64, 128, 224])
-    batch = max(1, int(scale * rng.choice([16, 32, 128])))
+    batch = samples(rng, scale, 16, 128)
     body: list[nn.Module] = []
     inputs, with_norm = width, rng.random() < 0.6
     for stage in range(4):
@@ -523,7 +530,7 @@ class Branching(nn.Module):
 
 
 def branching(rng: random.Random, scale: float) -> Sample:
-    size, batch = rng.choice([64, 128, 256]), max(1, int(scale * rng.choice([4, 8, 16])))
+    size, batch = rng.choice([64, 128, 256]), samples(rng, scale, 4, 16)
     model = Branching(rng.choice([16, 32, 64]), rng.choice([3, 4]), rng.choice([2, 21]), rng.random() < 0.5)
     return model, torch.zeros(batch, 3, size, size), cross_entropy(batch, size, size), "sgd"
 
@@ -531,7 +538,7 @@ def branching(rng: random.Random, scale: float) -> Sample:
 def signal(rng: random.Random, scale: float) -> Sample:
     """Over one dimension: sound, sensors, words."""
     width, length = rng.choice([32, 64, 128, 256]), rng.choice([128, 500, 1000, 4000])
-    batch, inputs = max(1, int(scale * rng.choice([8, 16, 64]))), rng.choice([1, 6, 64, 128])
+    batch, inputs = samples(rng, scale, 8, 64), rng.choice([1, 6, 64, 128])
     layers: list[nn.Module] = []
     kernel, rows = rng.choice([3, 5, 7]), torch.zeros(batch, inputs, length)
     for stage in range(3):
@@ -567,7 +574,7 @@ class Series(nn.Module):
 
 
 def series(rng: random.Random, scale: float) -> Sample:
-    length, batch = rng.choice([128, 400, 1000, 3000]), max(1, int(scale * rng.choice([8, 32, 64])))
+    length, batch = rng.choice([128, 400, 1000, 3000]), samples(rng, scale, 8, 64)
     inputs, kernel = rng.choice([1, 8, 40]), rng.choice([2, 3, 3, 5, 7])
     model = Series(inputs, rng.choice([32, 64, 128, 128, 256]), kernel, rng.choice([4, 6, 8]), rng.random() < 0.5)
     return model, torch.zeros(batch, inputs, length), cross_entropy(batch), rng.choice(["sgd", "adamw"])
@@ -599,7 +606,7 @@ class Speech(nn.Module):
 
 def speech(rng: random.Random, scale: float) -> Sample:
     heads = rng.choice([4, 6, 8, 12])
-    width, batch = heads * 64, max(1, int(scale * rng.choice([4, 8, 16])))
+    width, batch = heads * 64, samples(rng, scale, 4, 16)
     model = Speech(width, heads, rng.choice([15, 19, 31, 64, 128, 128]), rng.choice([1, 8, 16, 16]), rng.choice([128, 256, 512]), 12)
     waves = torch.zeros(batch, 1, rng.choice([16000, 32000, 64000]))
     return model, waves, cross_entropy(batch), rng.choice(["sgd", "adamw"])
@@ -608,7 +615,7 @@ def speech(rng: random.Random, scale: float) -> Sample:
 def large_head(rng: random.Random, scale: float) -> Sample:
     """Large first kernels, and most weights in linear layers."""
     inputs, size = rng.choice([1, 3, 3]), rng.choice([28, 64, 224])
-    batch, width = max(1, int(scale * rng.choice([16, 64, 128]))), rng.choice([512, 1024, 4096])
+    batch, width = samples(rng, scale, 16, 128), rng.choice([512, 1024, 4096])
     stem = nn.Conv2d(inputs, 64, 11, 4, 5) if size > 64 else nn.Conv2d(inputs, 32, rng.choice([3, 5]), padding=1)
     inner = stem.out_channels
     body = [nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(inner, 2 * inner, 5, padding=2), nn.ReLU(), nn.AdaptiveAvgPool2d(6)]
@@ -619,7 +626,7 @@ def large_head(rng: random.Random, scale: float) -> Sample:
 
 def mobile(rng: random.Random, scale: float) -> Sample:
     width, size = rng.choice([8, 16, 24, 32]), rng.choice([128, 160, 192, 224])
-    batch = max(1, int(scale * rng.choice([16, 32, 64])))
+    batch = samples(rng, scale, 16, 64)
     gated, body, inputs = rng.random() < 0.5, [], width
     for stage in range(4):
         outputs, kernel = width * (stage + 1) * 2, rng.choice([3, 3, 5])
@@ -631,7 +638,7 @@ def mobile(rng: random.Random, scale: float) -> Sample:
 
 
 def modern(rng: random.Random, scale: float) -> Sample:
-    width, batch = rng.choice([64, 96, 128]), max(1, int(scale * rng.choice([8, 16, 32])))
+    width, batch = rng.choice([64, 96, 128]), samples(rng, scale, 8, 32)
     blocks: list[nn.Module] = []
     for stage in range(3):
         inner = width << stage
@@ -643,7 +650,7 @@ def modern(rng: random.Random, scale: float) -> Sample:
 def transformer(rng: random.Random, scale: float) -> Sample:
     heads = rng.choice([2, 4, 8, 12, 12, 16])
     width = heads * 64
-    length, batch = rng.choice([64, 128, 128, 197, 256, 512]), max(1, int(scale * rng.choice([4, 8, 16, 32])))
+    length, batch = rng.choice([64, 128, 128, 197, 256, 512]), samples(rng, scale, 4, 32)
     each = rng.random() < 0.5
     words = rng.choice([30522, 50257, 32000, 25000])
     before, feedforward = rng.random() < 0.5, rng.choice([2, 4]) * width
@@ -658,7 +665,7 @@ def transformer(rng: random.Random, scale: float) -> Sample:
 def encoder(rng: random.Random, scale: float) -> Sample:
     """As PyTorch comes with it."""
     heads = rng.choice([4, 8, 12])
-    width, length, batch = heads * 64, rng.choice([50, 128, 197]), max(1, int(scale * rng.choice([8, 16, 32])))
+    width, length, batch = heads * 64, rng.choice([50, 128, 197]), samples(rng, scale, 8, 32)
     layer = nn.TransformerEncoderLayer(width, heads, rng.choice([2, 4]) * width, batch_first=True)
     model = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
     return model, torch.zeros(batch, length, width), lambda y: y.square().mean(), "adamw"
@@ -667,7 +674,7 @@ def encoder(rng: random.Random, scale: float) -> Sample:
 def recurrent(rng: random.Random, scale: float) -> Sample:
     state = rng.choice([64, 100, 128, 192, 256, 300, 320, 384, 512, 650, 768, 1024])
     length = rng.choice([20, 64, 128, 200, 400])
-    batch, kind = max(1, int(scale * rng.choice([4, 16, 32, 64, 128]))), rng.choice(["LSTM", "GRU"])
+    batch, kind = samples(rng, scale, 4, 128), rng.choice(["LSTM", "GRU"])
     words, both = rng.choice([2000, 10000, 30000]), rng.random() < 0.4
     classes = rng.choice([2, 20, words]) if batch * length < 5000 else 20
     width = rng.choice([8, 32, 80, 128, 300, state])
@@ -677,7 +684,7 @@ def recurrent(rng: random.Random, scale: float) -> Sample:
 
 
 def perceptron(rng: random.Random, scale: float) -> Sample:
-    batch, inputs = max(1, int(scale * rng.choice([32, 128, 512]))), rng.choice([64, 128, 784, 3072])
+    batch, inputs = samples(rng, scale, 32, 512), rng.choice([64, 128, 784, 3072])
     rows, layers = torch.zeros(batch, inputs), []
     for _ in range(rng.choice([2, 3, 4])):
         outputs = rng.choice([64, 100, 256, 500, 1024, 2048])

@@ -15,6 +15,21 @@ Z95 = 1.959963984540054
 UNITS = {"power_limit_w": "W", "clock_mhz": "MHz"}
 
 
+def memory_dict(memory: _core.MemoryEstimate | None) -> dict[str, Any] | None:
+    names = ("peak", "weights", "gradients", "optimizer", "data", "saved", "libraries", "temporaries")
+    return None if memory is None else {f"{name}_bytes": getattr(memory, f"{name}_bytes") for name in names}
+
+
+def bytes_text(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            break
+        count /= 1024
+    else:
+        unit = "TiB"
+    return f"{count:.3g} {unit}"
+
+
 @dataclass(frozen=True)
 class ModuleCost:
     """Of one module of the model and all that is in it, per step."""
@@ -57,6 +72,7 @@ class Prediction:
     notes: list[str] = field(default_factory=list)
     by_mode: Callable[[str], _core.Estimate] | None = field(default=None, repr=False)
     tariff: _core.Tariff = field(default_factory=_core.Tariff, repr=False)
+    memory: _core.MemoryEstimate | None = None  # that a step takes
 
     def in_mode(self, mode: str) -> Prediction:
         """The same step, "eager" or "replay" (captured in a CUDA graph, so that no host is waited for). A CPU
@@ -181,6 +197,7 @@ class Prediction:
             "modelled": self.modelled,
             "unmeasured": self.unmeasured,
             "setting": self.setting(),
+            "memory": memory_dict(self.memory),
             "notes": self.notes,
             "modules": [vars(module) for module in self.by_module()],
         }
@@ -210,6 +227,9 @@ class Prediction:
                 ("the host issues it in", quantity(self.host_time_s, "s")),
                 ("so it is", self.regime),
             ]
+        if self.memory is not None:
+            about = " (about: it is compiled)" if self.memory.rough else ""
+            rows.append(("memory at the most", bytes_text(self.memory.peak_bytes) + about))
         setting = self.setting()
         if setting is not None:
             words = [f"{setting[key]:g} {unit}" for key, unit in UNITS.items() if setting[key] is not None]

@@ -132,13 +132,15 @@ def profile_of(
             'or say worker="ssh there python -m ampere.worker"'
         )
     if minutes is not None:
+        relative = ""
         if source:
             taken = _core.learn_from(there, source)
             whose = "another card of this name" if taken.sister else "this hardware under other software"
             done.notes.append(f"{taken.points} points of {whose} count here, too")
+            relative = taken.device
         from .curriculum import measure_device
 
-        measure_device(there, where, precision, minutes, done, on_step)
+        measure_device(there, where, precision, minutes, done, on_step, relative)
         return known_of(done, there)
     if is_module(model):
         if inputs is None and step is None:

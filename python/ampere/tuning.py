@@ -158,6 +158,9 @@ def wanted_settings(
         for value in wanted[key]:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
                 raise ValueError(f"settings: a {key} is a number above 0, not {value!r}")
+    for value in wanted["batch"]:
+        if not isinstance(value, int):
+            raise ValueError(f"settings: a batch is a whole number, not {value!r}")
     if any(wanted["channels_last"]) and not images(inputs):
         raise ValueError("settings: channels last is for inputs of four dimensions, and there are none")
     if where == "cpu" and (wanted["limit"] or wanted["clock"]) and not is_sheet(there):

@@ -33,6 +33,7 @@ void bind_progress(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_profile(nb::module_& m);
 void bind_estimate(nb::module_& m);
+void bind_memory(nb::module_& m);
 void bind_tariff(nb::module_& m);
 void bind_tune(nb::module_& m);
 void bind_prune(nb::module_& m);

@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   bind_device(m);
   bind_profile(m);
   bind_estimate(m);
+  bind_memory(m);
   bind_tariff(m);
   bind_tune(m);
   bind_prune(m);

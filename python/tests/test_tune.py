@@ -145,6 +145,7 @@ def test_mistakes_are_told():
         ({"precision": ["fp8"]}, 'unknown precision "fp8"'),
         ({"limit": [0]}, "a limit is a number above 0"),
         ({"batch": ["64"]}, "a batch is a number above 0"),
+        ({"batch": [1.9]}, "a batch is a whole number, not 1.9"),
     ):
         with pytest.raises(ValueError, match=message):
             tuned(settings=settings)

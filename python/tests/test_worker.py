@@ -79,3 +79,14 @@ def test_hostile_parts_are_refused():
     assert last["ok"], "the worker lives on"
     for answer, (calls, complaint) in zip(answers, HOSTILE, strict=True):
         assert not answer["ok"] and complaint in answer["error"]["message"], (calls, answer)
+
+
+def test_what_marks_cost_is_taken_off_each_call_alike() -> None:
+    from ampere.worker.timed_calls import as_replayed
+
+    times = as_replayed([10e-6, 100e-6, 2e-6], 106e-6, [False] * 3)
+    assert times == pytest.approx([7.5e-6, 97.5e-6, 1e-6])  # the shortest keeps half of its time
+    assert as_replayed([10e-6, 20e-6], 33e-6, [False] * 2) == pytest.approx([11e-6, 22e-6])
+    assert sum(as_replayed([10e-6, 20e-6], 3e-6, [False] * 2)) == pytest.approx(3e-6)
+    assert as_replayed([10e-6, 50e-6], 40e-6, [False, True]) == pytest.approx([10e-6, 30e-6])
+    assert as_replayed([], 1e-6, []) == []

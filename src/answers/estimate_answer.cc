@@ -49,6 +49,23 @@ Json layer_json(const LayerEstimate& l) {
           {"measured", l.measured}};
 }
 
+Json memory_json(const MemoryVerdict& v) {
+  const MemoryEstimate& m = v.needed;
+  Json out = {{"peak_bytes", m.peak_bytes},
+              {"weights_bytes", m.weights_bytes},
+              {"gradients_bytes", m.gradients_bytes},
+              {"optimizer_bytes", m.optimizer_bytes},
+              {"data_bytes", m.data_bytes},
+              {"saved_bytes", m.saved_bytes},
+              {"libraries_bytes", m.libraries_bytes},
+              {"temporaries_bytes", m.temporaries_bytes},
+              {"rough", m.rough},
+              {"device_bytes", v.memory_bytes ? Json(*v.memory_bytes) : Json()},
+              {"fits", v.memory_bytes ? Json(v.fits) : Json()}};
+  if (!v.fits) out["largest_batch"] = v.largest_batch;
+  return out;
+}
+
 // What was done for the estimate, and under which setting.
 void put_circumstances(Json& out, const EstimateAnswer& a) {
   const Estimate& e = a.estimate;
@@ -107,6 +124,13 @@ Json to_json(const EstimateAnswer& a) {
                       {"risk", a.risk},
                       {"fits", a.battery->fits}};
   }
+  if (a.warm) {
+    out["sustained"] = {{"energy_factor", a.warm->energy},
+                        {"time_factor", a.warm->time},
+                        {"power_w", a.warm->power_w},
+                        {"seconds_until_slow", a.warm->seconds_until_slow}};
+  }
+  if (a.memory.needed.peak_bytes > 0) out["memory"] = memory_json(a.memory);
   out["unmeasured"] = e.unmeasured;
   if (e.gain) {
     out["gain"] = {{"layers", e.gain->layers},

@@ -10,6 +10,8 @@
 #include "base/json.h"
 #include "model/data_sheet.h"
 #include "session/estimate.h"
+#include "session/memory.h"
+#include "session/sustained.h"
 
 namespace ampere {
 
@@ -33,6 +35,8 @@ struct EstimateAnswer {
   JobLength job;
   double risk = 0;
   std::optional<Admission> battery;
+  MemoryVerdict memory;
+  std::optional<SustainedCost> warm;  // the estimate is of a device that is so warm
   Tariff tariff;
 };
 Json to_json(const EstimateAnswer& answer);

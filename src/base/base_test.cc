@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/capped.h"
+#include "base/deadline.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
@@ -14,6 +15,20 @@ TEST(Units, PowerTimesTimeIsEnergy) {
   EXPECT_DOUBLE_EQ((Watts(20) * Seconds(0.5)).value(), 10);
   EXPECT_DOUBLE_EQ((Joules(10) / Seconds(4)).value(), 2.5);
   EXPECT_LT(Joules(1), Joules(2));
+}
+
+TEST(Deadline, EndsWhatComputesForLonger) {
+  EXPECT_NO_THROW(check_deadline());
+  const Deadline far(3600);
+  EXPECT_NO_THROW(check_deadline());
+  {
+    const Deadline near(0);
+    const Deadline within(3600);  // the earlier counts
+    volatile double work = 0;
+    for (int i = 0; i < 1'000'000; ++i) work = work + i;
+    EXPECT_THROW(check_deadline(), DeadlinePassed);
+  }
+  EXPECT_NO_THROW(check_deadline());
 }
 
 TEST(Error, EveryKindHasItsDocumentedExitCodeAndWord) {

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@ const Units kEnergies = {{"Wh", 3600}, {"kWh", 3.6e6}, {"mWh", 3.6}, {"J", 1},
 const Units kCharges = {{"mAh", 3.6}, {"Ah", 3600}};  // in coulombs
 const Units kVoltages = {{"V", 1}, {"mV", 1e-3}};
 const Units kDurations = {{"s", 1}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+const Units kBytes = {{"B", 1},      {"kB", 1e3},      {"MB", 1e6},     {"GB", 1e9},
+                      {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
 const Units kPowers = {{"W", 1}, {"mW", 1e-3}, {"kW", 1e3}};
 
 // Reads from the front of a text; what cannot be read makes one message that quotes all of it.
@@ -118,6 +121,26 @@ Watts parse_power(const std::string& text, const std::string& what) {
   const double factor = r.unit(kPowers);
   if (!(factor > 0) || !r.done()) r.fail("");
   return Watts(r.finite(number * factor));
+}
+
+double parse_bytes(const std::string& text, const std::string& what) {
+  Reader r(text, what, "write bytes with their unit, such as 4GiB, 512MiB or 8GB");
+  const double number = r.number();
+  const double factor = r.unit(kBytes);
+  if (!(factor > 0) || !r.done()) r.fail("");
+  return r.finite(number * factor);
+}
+
+std::string bytes_text(double bytes) {
+  const char* unit = "B";
+  for (const char* larger : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (bytes < 1024) break;
+    bytes /= 1024;
+    unit = larger;
+  }
+  char text[40];
+  std::snprintf(text, sizeof text, bytes < 10 ? "%.2f %s" : bytes < 100 ? "%.1f %s" : "%.0f %s", bytes, unit);
+  return text;
 }
 
 double parse_fraction(const std::string& text, const std::string& what, double low, double high) {

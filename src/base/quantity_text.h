@@ -17,6 +17,10 @@ Joules parse_energy(const std::string& text, const std::string& what);
 Seconds parse_duration(const std::string& text, const std::string& what);
 // W, mW, kW.
 Watts parse_power(const std::string& text, const std::string& what);
+// Of memory: B, kB, MB, GB, KiB, MiB, GiB.
+double parse_bytes(const std::string& text, const std::string& what);
+// "1.50 GiB", "812 MiB"
+std::string bytes_text(double bytes);
 // "5%" or "0.05": a fraction, which must lie between `low` and `high`.
 double parse_fraction(const std::string& text, const std::string& what, double low = 0, double high = 1);
 

@@ -7,14 +7,11 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/plain_text.h"
 
-// As the page's files are (report/assets.cc): the table is part of the program.
-asm(".pushsection .rodata\n.balign 16\n.global ampere_carbon_begin\nampere_carbon_begin:\n.incbin "
-    "\"" AMPERE_CARBON "\"\n.global ampere_carbon_end\nampere_carbon_end:\n.byte 0\n.popsection\n");
-extern "C" const char ampere_carbon_begin[];
-extern "C" const char ampere_carbon_end[];
+AMPERE_EMBEDDED(carbon, AMPERE_CARBON)
 
 namespace ampere {
 namespace {
@@ -117,8 +114,7 @@ Interval times(const Interval& i, double factor) {
 }
 
 std::vector<GridCarbon> read_table() {
-  std::istringstream lines(
-      std::string(ampere_carbon_begin, static_cast<std::size_t>(ampere_carbon_end - ampere_carbon_begin)));
+  std::istringstream lines{std::string(embedded_carbon())};
   std::vector<GridCarbon> rows;
   bool header = true;
   for (std::string line; std::getline(lines, line);) {

@@ -133,6 +133,8 @@ TEST(Settings, NameTheAdministratorsCommand) {
     EXPECT_THAT(e.what(),
                 HasSubstr("sudo nvidia-smi -i 0 -pl 300 (and afterwards: sudo nvidia-smi -i 0 -pl 700)"));
   }
+  guardian.end();
+  EXPECT_THAT(Guardian().left_behind(), IsEmpty());  // it was never changed
 }
 
 TEST(Guardian, TellsWhatItCannotPutBack) {
@@ -141,6 +143,13 @@ TEST(Guardian, TellsWhatItCannotPutBack) {
   guardian.promise({Undo::Kind::kPowerLimit, "GPU-gone", "700000"});
   EXPECT_THAT(guardian.end(), ElementsAre(HasSubstr("does not list this GPU")));
   EXPECT_THAT(guardian.end(), IsEmpty());  // once is enough
+  // It is written down, and nothing is changed before that is in order.
+  try {
+    Guardian next;
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("put them back, then remove"));
+  }
 }
 
 TEST(Guardian, IsOneAtATime) {
@@ -160,12 +169,52 @@ TEST(Guardian, IsReplacedWhenItIsKilled) {
   EXPECT_EQ(text_of(machine.state()), "700000 0");
 }
 
+// Both are killed at once: nobody puts anything back, and the next one does first.
+TEST(Guardian, PutsBackWhatOthersLeftBehind) {
+  Machine machine;
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    Guardian guardian;
+    WantedSettings wanted = limit(300);
+    wanted.cpu_clock_mhz = 2000;
+    apply_settings(wanted, [&](const Undo& undo) { guardian.promise(undo); });
+    kill(guardian.pid(), SIGKILL);
+    siginfo_t gone;
+    waitid(P_PID, static_cast<id_t>(guardian.pid()), &gone, WEXITED | WNOWAIT);
+    const auto told = write(ready[1], "x", 1);
+    pause();
+    _exit(static_cast<int>(told));
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_THROW(Guardian too_early, Error);  // it runs, and will put back what it has set
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(text_of(machine.state()), "300000 0");
+  {
+    Guardian next;
+    EXPECT_THAT(next.left_behind(), ElementsAre(HasSubstr("-pl 700"), HasSubstr("cpu0"), HasSubstr("cpu1")));
+    EXPECT_EQ(text_of(machine.state()), "700000 0");
+    EXPECT_EQ(text_of(machine.cpu("cpu1")), "3600000");
+    apply_settings(limit(400), [&](const Undo& undo) { next.promise(undo); });
+    EXPECT_THAT(next.end(), IsEmpty());
+    EXPECT_EQ(text_of(machine.state()), "700000 0");
+  }
+  Guardian last;
+  EXPECT_THAT(last.left_behind(), IsEmpty());
+  close(ready[0]);
+  close(ready[1]);
+}
+
 // What would have been changed is not, when nobody is there to put it back.
 TEST(Guardian, MustBeThereBeforeAChange) {
   Machine machine;
   Guardian guardian;
   kill(guardian.pid(), SIGKILL);
-  waitpid(guardian.pid(), nullptr, WNOWAIT);
+  siginfo_t gone;
+  waitid(P_PID, static_cast<id_t>(guardian.pid()), &gone, WEXITED | WNOWAIT);
   EXPECT_THROW(apply_settings(limit(300), [&](const Undo& undo) { guardian.promise(undo); }), Error);
   EXPECT_EQ(text_of(machine.state()), "700000 0");
 }

@@ -16,7 +16,8 @@ namespace ampere {
 // does not reach it. Make it while this process has one thread.
 class Guardian {
  public:
-  // Throws Error{kFailed} when no process can be made, and Error{kBadInput} while another ampere holds
+  // Puts back first what an ampere left behind that was killed together with its guardian. Throws
+  // Error{kFailed} when that or making a process fails, and Error{kBadInput} while another ampere holds
   // settings of this machine.
   Guardian();
   // As end(), and silent.
@@ -32,15 +33,24 @@ class Guardian {
   std::vector<std::string> end();
 
   pid_t pid() const { return pid_; }
+  // What was left behind and put back, as the commands for it.
+  const std::vector<std::string>& left_behind() const { return left_behind_; }
 
  private:
+  std::vector<Undo> begin();  // what was left behind
+  void release();
+
+  int lock_ = -1;
   pid_t pid_ = -1;
   int to_guardian_ = -1;
   int from_guardian_ = -1;
   std::vector<Undo> promised_;
+  std::vector<std::string> left_behind_;
 };
 
-// Puts all of them back, the last first; tells what could not be.
-std::vector<std::string> put_all_back(const std::vector<Undo>& undos, std::shared_ptr<const Nvml>& nvml);
+// Puts all of them back, the last first; tells what could not be. `still_changed` gets those of them that are
+// not as they were.
+std::vector<std::string> put_all_back(const std::vector<Undo>& undos, std::shared_ptr<const Nvml>& nvml,
+                                      std::vector<Undo>& still_changed);
 
 }  // namespace ampere

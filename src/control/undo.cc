@@ -17,7 +17,9 @@ constexpr const char* kKindWords[] = {"power_limit", "clock_lock", "sysfs"};
 
 void require_done(const Nvml& nvml, int result, const Undo& undo) {
   if (result == Nvml::kSuccess) return;
-  throw Error(ErrorKind::kFailed, undo.target + ": " + nvml.message(result) + "; by hand: " + undo.command());
+  const std::string why = undo.target + ": " + nvml.message(result) + "; by hand: " + undo.command();
+  if (result == Nvml::kNoPermission) throw NotPermitted(why);
+  throw Error(ErrorKind::kFailed, why);
 }
 
 unsigned milliwatts_of(const Undo& undo) {
@@ -77,8 +79,11 @@ void write_sysfs(const std::string& path, const std::string& text) {
   const ssize_t written = file < 0 ? -1 : write(file, text.data(), text.size());
   const int error = errno;
   if (file >= 0) close(file);
-  if (written != static_cast<ssize_t>(text.size()))
-    throw Error(ErrorKind::kFailed, path + ": cannot be written: " + std::strerror(error));
+  if (written != static_cast<ssize_t>(text.size())) {
+    const std::string why = path + ": cannot be written: " + std::strerror(error);
+    if (error == EACCES || error == EPERM) throw NotPermitted(why);
+    throw Error(ErrorKind::kFailed, why);
+  }
 }
 
 void put_back(const Undo& undo, std::shared_ptr<const Nvml>& nvml) {

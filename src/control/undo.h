@@ -4,9 +4,16 @@
 #include <memory>
 #include <string>
 
+#include "base/error.h"
 #include "meter/nvml_library.h"
 
 namespace ampere {
+
+// Who may not put something back could not change it either: it is as it was.
+class NotPermitted : public Error {
+ public:
+  explicit NotPermitted(const std::string& message) : Error(ErrorKind::kFailed, message) {}
+};
 
 struct Undo {
   enum class Kind {
@@ -25,14 +32,14 @@ struct Undo {
   std::string command() const;
 };
 
-// Does it. `nvml` is used for GPUs, and loaded where it is null. Throws Error{kFailed} or what loading
-// throws.
+// Does it. `nvml` is used for GPUs, and loaded where it is null. Throws NotPermitted, Error{kFailed} or what
+// loading throws.
 void put_back(const Undo& undo, std::shared_ptr<const Nvml>& nvml);
 
 // The GPU with this UUID. Throws Error{kFailed} when it is gone.
 Nvml::Device gpu_by_uuid(const Nvml& nvml, const std::string& uuid);
 
-// Writes a small file of the kernel's in one go. Throws Error{kFailed} with why.
+// Writes a small file of the kernel's in one go. Throws NotPermitted or Error{kFailed}, with why.
 void write_sysfs(const std::string& path, const std::string& text);
 
 }  // namespace ampere

@@ -6,17 +6,13 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "fleet/scontrol.h"
 #include "measure/recipe.h"
 #include "protocol/process.h"
 
-// The assembler copies the file in (report/assets.cc).
-asm(".pushsection .rodata\n.global ampere_job_submit_begin\nampere_job_submit_begin:\n.incbin "
-    "\"" AMPERE_JOB_SUBMIT
-    "\"\n.global ampere_job_submit_end\nampere_job_submit_end:\n.byte 0\n.popsection\n");
-extern "C" const char ampere_job_submit_begin[];
-extern "C" const char ampere_job_submit_end[];
+AMPERE_EMBEDDED(job_submit, AMPERE_JOB_SUBMIT)
 
 namespace ampere {
 namespace {
@@ -103,8 +99,7 @@ void require_bare_places(const std::string& command) {
 std::string slurm_script(const std::string& table) {
   if (table.empty() || table.front() != '/' || table.find_first_of("\"\\\n") != std::string::npos)
     throw bad_input("\"" + table + "\": the table needs an absolute path without quotes and backslashes");
-  std::string script(ampere_job_submit_begin,
-                     static_cast<std::size_t>(ampere_job_submit_end - ampere_job_submit_begin));
+  std::string script(embedded_job_submit());
   const std::string place = "@TABLE@";
   script.replace(script.find(place), place.size(), table);
   return script;

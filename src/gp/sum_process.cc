@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "gp/large_cholesky.h"
 
@@ -116,6 +117,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     factor_.topLeftCorner(straight, straight) = head;
   }
   double gained = INFINITY, before = misfit(values_, behind_);
+  bool whole = true;  // the last step was not shortened
   for (int round = 0;; ++round) {
     seen_ = given;
     Eigen::VectorXd rest(n);
@@ -134,11 +136,8 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
       for (const SumTerm& t : seen_[static_cast<std::size_t>(i)].terms)
         straightened(t.point) += t.weight * solved_(i);
     }
-    const bool settled = gained < std::max(kSettled * static_cast<double>(n), kLeastGained * before);
-    if (settled || round == kRounds || straight == n) {
-      behind_ = straightened;
-      break;
-    }
+    const bool settled = whole && gained < std::max(kSettled * static_cast<double>(n), kLeastGained * before);
+    const bool last = settled || round == kRounds || straight == n;
     const Eigen::VectorXd towards = straightened - behind_;
     const Eigen::VectorXd step = mean + covariance * straightened - values_;
     double length = 1, after = misfit(values_ + step, behind_ + towards);
@@ -146,10 +145,18 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
       length /= 2;
       after = misfit(values_ + length * step, behind_ + length * towards);
     }
+    if (!(after < before)) break;  // none is better
     values_ += length * step;
     behind_ += length * towards;
+    if (last) break;
+    whole = length == 1;
     gained = before - after;
     before = after;
+  }
+  // What is left of each, as at the very solution: the last step may have been shortened.
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const SeenSum& one = given[static_cast<std::size_t>(i)];
+    solved_(i) = (one.log_value - log_sum(one.terms, values_)) / variance(i);
   }
 }
 
@@ -185,7 +192,13 @@ SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::Mat
     with_seen(row, i) += own_ * own_;
     out.log_mean(i) += own_ * own_ * solved_(row);
   }
-  factor_.triangularView<Eigen::Lower>().solveInPlace(with_seen);
+  // Some sums at a time, since they may be thousands.
+  constexpr Eigen::Index kTogether = 64;
+  for (Eigen::Index i = 0; i < count; i += kTogether) {
+    check_deadline();
+    auto some = with_seen.middleCols(i, std::min(kTogether, count - i));
+    factor_.triangularView<Eigen::Lower>().solveInPlace(some);
+  }
   out.log_covariance -= with_seen.transpose() * with_seen;
   return out;
 }

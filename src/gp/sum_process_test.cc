@@ -4,6 +4,7 @@
 
 #include <Eigen/Cholesky>
 #include <cmath>
+#include <random>
 
 namespace ampere {
 namespace {
@@ -46,6 +47,25 @@ TEST(SumProcess, TellsSumsApart) {
   EXPECT_NEAR(std::exp(p.log_mean(0)), 7, 0.07);
   EXPECT_NEAR(p.shares[0](1), 5.0 / 7, 0.01);
   EXPECT_LT(p.log_covariance(0, 0), 1e-3);
+}
+
+// A step that would be too long is shortened, the last one, too: what is told of the points that were
+// measured is what was settled for.
+TEST(SumProcess, WhatItTellsOfItsPointsIsWhatItSettledFor) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  std::uniform_int_distribution<int> some(0, 29);
+  std::vector<double> x;
+  for (int i = 0; i < 30; ++i) x.push_back(0.6 * i);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<SeenSum> seen;
+    for (int i = 0; i < 40; ++i)
+      seen.push_back({{{some(random), 1}, {some(random), 3}, {some(random), 0.1}}, 4 * normal(random), 0.02});
+    const Eigen::MatrixXd k = 9 * covariance(x, x) + 0.1 * Eigen::MatrixXd::Identity(30, 30);
+    const SumProcess process(k, Eigen::VectorXd::Zero(30), seen, 0.03);
+    const SumPrediction told = process.at({{{{0, 1}}, -1}}, k, k, Eigen::VectorXd::Zero(30));
+    EXPECT_LT((told.values - process.values()).cwiseAbs().maxCoeff(), 1e-6);
+  }
 }
 
 // Layers are sums of several calls, each of which may be the one that takes long; what is believed beforehand

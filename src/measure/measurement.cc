@@ -84,6 +84,8 @@ Json to_json(const Measurement& m) {
                {"note", m.note},
                {"before", to_json(m.before)},
                {"after", to_json(m.after)}};
+  if (m.drift != 0) json["drift"] = m.drift;
+  if (m.throttled) json["throttled"] = true;
   if (!m.kernels.empty()) json["kernels"] = m.kernels;
   return json;
 }
@@ -103,6 +105,8 @@ Measurement measurement_from_json(const Json& json) {
   m.modelled = r.boolean("modelled", false);
   m.metering_overhead = optional_number(r, "metering_overhead", json);
   m.discrepancy = optional_number(r, "discrepancy", json);
+  m.drift = r.number_between("drift", 0, -1, 1e6);
+  m.throttled = r.boolean("throttled", false);
   m.meter = r.text("meter", "");
   m.mode = r.text("mode", "eager");
   m.note = capped(r.text("note", ""));

@@ -27,6 +27,11 @@ struct Measurement {
   // is off its counter: (integrated - counted) / counted. Absent where it cannot be told.
   std::optional<double> metering_overhead;
   std::optional<double> discrepancy;
+  // How much longer iterations took at the end of the windows than at their beginning.
+  double drift = 0;
+  // The device was slowed down by its own heat meanwhile, and waiting did not help: not what a cold one
+  // costs.
+  bool throttled = false;
   std::string meter;
   std::string mode;                  // "eager" or "replay": what was really done
   std::string note;                  // anything a reader should know ("capture failed: ...")

@@ -153,6 +153,13 @@ void describe_metering(WindowSummary& summary) {
   if (!discrepancies.empty()) summary.discrepancy = median(discrepancies);
 }
 
+double drift_of(const std::vector<double>& times) {
+  const std::size_t third = times.size() / 3;
+  if (third < 2) return 0;
+  const auto count = static_cast<std::ptrdiff_t>(third);
+  return median({times.end() - count, times.end()}) / median({times.begin(), times.begin() + count}) - 1;
+}
+
 }  // namespace
 
 WindowSummary measure_windows(Meter& meter, const Work& work, const WindowOptions& options) {
@@ -195,6 +202,7 @@ WindowSummary measure_windows(Meter& meter, const Work& work, const WindowOption
   summary.energy = Joules(median(energies));
   summary.time = Seconds(median(times));
   summary.outliers = count_outliers(energies);
+  summary.drift = drift_of(times);
   refuse_standstill(meter, summary);
   return summary;
 }

@@ -64,7 +64,9 @@ struct WindowSummary {
   Seconds tick;                       // of the counter, 0 when it has none
   double overhead = 0;                // share of the windows' time that went into reading the meter
   std::optional<double> discrepancy;  // median over the windows
-  DeviceState before;                 // after warm-up; before it where samples tell
+  // How much longer iterations took in the last third of the windows than in the first; 0 for fewer than six.
+  double drift = 0;
+  DeviceState before;  // after warm-up; before it where samples tell
   DeviceState after;
   std::vector<Window> windows;
 };

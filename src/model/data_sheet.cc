@@ -7,14 +7,11 @@
 #include <map>
 
 #include "base/capped.h"
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/plain_text.h"
 
-// As the page's files are (report/assets.cc): the table is part of the program.
-asm(".pushsection .rodata\n.balign 16\n.global ampere_devices_begin\nampere_devices_begin:\n.incbin "
-    "\"" AMPERE_DEVICES "\"\n.global ampere_devices_end\nampere_devices_end:\n.byte 0\n.popsection\n");
-extern "C" const char ampere_devices_begin[];
-extern "C" const char ampere_devices_end[];
+AMPERE_EMBEDDED(devices, AMPERE_DEVICES)
 
 namespace ampere {
 namespace {
@@ -72,9 +69,7 @@ std::vector<std::string> driver_names_of(const JsonReader& r) {
 const std::map<std::string, DataSheet>& table() {
   static const std::map<std::string, DataSheet> kTable = [] {
     std::map<std::string, DataSheet> sheets;
-    const Json json = parse_json(
-        {ampere_devices_begin, static_cast<std::size_t>(ampere_devices_end - ampere_devices_begin)},
-        "data/devices.json");
+    const Json json = parse_json(std::string(embedded_devices()), "data/devices.json");
     for (const auto& [key, sheet] : json.items())
       sheets.emplace(key, data_sheet_from(sheet, "data/devices.json: " + key));
     return sheets;

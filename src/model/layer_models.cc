@@ -21,8 +21,13 @@ constexpr double kHostScatter = 0.2;
 // Fewer points than these are no surface: other layers of the device tell more.
 constexpr std::size_t kFewOfPlane = 4, kFewOfLine = 3;
 
+// A device that was slowed down by heat took up to half as long again: such a point says little of a cold
+// one.
+constexpr double kThrottledError = 0.25;
+
 double error_of(const Measurement& m, Quantity quantity) {
-  return quantity == Quantity::kEnergy ? m.energy_error : m.time_error;
+  const double seen = quantity == Quantity::kEnergy ? m.energy_error : m.time_error;
+  return m.throttled ? std::max(seen, kThrottledError) : seen;
 }
 
 // Adds the time until it ends to what fitting took.

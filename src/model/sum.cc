@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "base/deadline.h"
+
 namespace ampere {
 
 std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& plans, Phase phase) {
@@ -98,6 +100,7 @@ LayerSum sum_by(const LayerModels& models, const Predict& predict, bool energy,
   const double of_unmeasured = sum.variance;
   AlikeLayers alike;
   for (const auto& [key, members] : by_surface) {
+    check_deadline();
     // Deep networks repeat the same layer many times: predict each place once, count it often.
     std::map<Channels, std::vector<std::size_t>> by_place;
     for (std::size_t i : members) by_place[layers[i].channels].push_back(i);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "base/capped.h"
@@ -22,6 +23,8 @@ using Clock = Process::Clock;
 
 constexpr double kLongestWait = 7 * 24 * 3600.0;
 constexpr auto kGrace = std::chrono::milliseconds(500);
+constexpr int kConnectionFailed = 255;  // what ssh ends with then; a worker of ours never does
+constexpr double kLongestPause = 30;
 constexpr const char* kSpeaksNonsense =
     "only answers may go to its standard output, one JSON object a line (docs/protocol.md)";
 
@@ -64,6 +67,7 @@ void WorkerClient::fail(const std::string& task, const std::string& what, const 
     process_.reset();
   }
   ++failures_;
+  lost_ = false;
   std::string message = "the worker (" + options_.command + ") " + capped(what) + " when asked to " + task;
   if (!words.empty()) message += "; its last words: " + words;
   message += "; " + advice;
@@ -75,6 +79,15 @@ void WorkerClient::fail(const std::string& task, const std::string& what, const 
 void WorkerClient::fail_ended(const std::string& task) {
   const ProcessEnd end = process_->end(kGrace);
   if (end.running) fail(task, "closed its standard output without an answer", "run it by hand to see why");
+  if (end.signal == 0 && end.status == kConnectionFailed) {
+    try {
+      fail(task, "cannot be reached (exit status 255, which is ssh's)",
+           "run it by hand to see why; it must not ask for anything, such as a password");
+    } catch (const Error&) {
+      lost_ = true;
+      throw;
+    }
+  }
   const bool absent = end.signal == 0 && (end.status == 126 || end.status == 127);
   std::string advice = "run it by hand to see why";
   if (absent) advice = "name the command that starts it with --worker or AMPERE_WORKER";
@@ -82,12 +95,7 @@ void WorkerClient::fail_ended(const std::string& task) {
   fail(task, absent ? "cannot be run (" + end.text() + ")" : "died (" + end.text() + ")", advice);
 }
 
-void WorkerClient::start() {
-  if (gave_up()) {
-    throw Error(ErrorKind::kWorker,
-                "the worker (" + options_.command + ") failed " + std::to_string(failures_) +
-                    " times in a row and is not started again; run it by hand to see why");
-  }
+void WorkerClient::start_once() {
   process_ = std::make_unique<Process>(options_.command, options_.on_stderr);
   const std::string task = "say hello";
   std::int64_t version = 0;
@@ -98,11 +106,76 @@ void WorkerClient::start() {
     if (!process_) throw;  // the exchange itself failed and said so
     fail(task, std::string("answered: ") + e.what(), "is it a worker of AMPERE at all?");
   }
-  if (version == kProtocolVersion) return;
-  fail(task,
-       "speaks protocol " + std::to_string(version) + " where this ampere speaks " +
-           std::to_string(kProtocolVersion),
-       version > kProtocolVersion ? "update ampere" : "update the worker");
+  if (version != kProtocolVersion) {
+    fail(task,
+         "speaks protocol " + std::to_string(version) + " where this ampere speaks " +
+             std::to_string(kProtocolVersion),
+         version > kProtocolVersion ? "update ampere" : "update the worker");
+  }
+  if (was_there_ && check_) {
+    try {
+      check_(exchange("detect", "tell what it runs on", Json::object(), options_.reply_seconds));
+    } catch (const Error&) {
+      process_.reset();
+      throw;
+    }
+  }
+  was_there_ = true;
+}
+
+void WorkerClient::give_up(const std::string& why) {
+  failures_ = std::max(failures_, options_.max_failures);
+  given_up_ = why;
+  throw Error(ErrorKind::kWorker, why);
+}
+
+void WorkerClient::notice(const std::string& message) const {
+  if (options_.on_notice) options_.on_notice(message);
+}
+
+bool WorkerClient::start(const std::string& lost) {
+  if (gave_up()) {
+    throw Error(ErrorKind::kWorker,
+                !given_up_.empty()
+                    ? given_up_
+                    : "the worker (" + options_.command + ") failed " + std::to_string(failures_) +
+                          " times in a row and is not started again; run it by hand to see why");
+  }
+  const int failures = failures_;
+  const auto begin = Process::Clock::now();
+  const auto away_s = [begin] {
+    return std::chrono::duration<double>(Process::Clock::now() - begin).count();
+  };
+  double pause = options_.first_pause_s;
+  for (bool waited = false;; waited = true) {
+    try {
+      start_once();
+      if (waited)
+        notice("the worker (" + options_.command + ") is back after " + seconds_text(away_s()) +
+               "; going on");
+      return waited;
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::kWorker || !was_there_ || options_.reconnect_seconds <= 0) throw;
+      failures_ = failures;  // being away is no failure at what was asked
+      const std::string limit = seconds_text(options_.reconnect_seconds);
+      if (away_s() + pause > options_.reconnect_seconds)
+        give_up(std::string(e.what()) + "; it has been away for as long as it is waited for (" + limit +
+                "); what was measured is kept, and the same command goes on from there");
+      if (!waited) notice((lost.empty() ? e.what() : lost) + "; trying to reach it for up to " + limit);
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+// After a request without an answer: a worker that starts again at once was there all the time and failed at
+// what it was asked, unless its connection broke. One that had to be waited for did not.
+bool WorkerClient::is_back_after(const Error& failure) {
+  if (failure.kind() != ErrorKind::kWorker || options_.reconnect_seconds <= 0 || gave_up()) return false;
+  const bool lost = lost_;
+  const bool waited = start(failure.what());
+  if (lost && !waited) notice(std::string(failure.what()) + "; it is there again and asked once more");
+  return lost || waited;
 }
 
 Json WorkerClient::exchange(const std::string& verb, const std::string& task, const Json& params,
@@ -149,13 +222,15 @@ Json WorkerClient::exchange(const std::string& verb, const std::string& task, co
 
 Json WorkerClient::ask(const std::string& verb, const std::string& task, const Json& params, double seconds) {
   if (!process_) start();
-  try {
-    Json result = exchange(verb, task, params, seconds);
-    failures_ = 0;
-    return result;
-  } catch (const Error&) {
-    if (process_) failures_ = 0;  // an error line is an answer: the worker is well
-    throw;
+  for (;;) {
+    try {
+      Json result = exchange(verb, task, params, seconds);
+      failures_ = 0;
+      return result;
+    } catch (const Error& e) {
+      if (process_) failures_ = 0;  // an error line is an answer: the worker is well
+      if (process_ || !is_back_after(e)) throw;
+    }
   }
 }
 

@@ -196,6 +196,100 @@ TEST(WorkerClient, AHugeRequestReachesItOrFailsCleanly) {
   EXPECT_EQ(reader.call("detect", params, kAmple), Json::object());
 }
 
+// A worker whose n-th start is the n-th of these commands; the last one stays.
+WorkerOptions starting_as(const std::vector<std::string>& commands, std::vector<std::string>* notices) {
+  const std::string count = testing::TempDir() + "ampere_starts";
+  std::remove(count.c_str());
+  WorkerOptions options;
+  options.command = "n=$(cat " + shell_quoted(count) + " 2>/dev/null || echo 0); echo $((n + 1)) > " +
+                    shell_quoted(count) + "; case $n in ";
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    options.command += i + 1 < commands.size() ? std::to_string(i) : "*";
+    options.command += ") " + commands[i] + " ;; ";
+  }
+  options.command += "esac";
+  options.reconnect_seconds = kAmple;
+  options.first_pause_s = 0.01;
+  options.on_notice = [notices](const std::string& text) { notices->push_back(text); };
+  return options;
+}
+
+const std::string kWell = shell_quoted(AMPERE_FAKE_WORKER) + " ok";
+const std::string kDies = shell_quoted(AMPERE_FAKE_WORKER) + " dies";
+const std::string kBreaks = kDies + "; exit 255";  // in the middle, as an ssh whose connection does
+const std::string kAway = "echo no route >&2; exit 255";
+
+TEST(Reconnecting, AWorkerThatWasLostIsWaitedForAndAskedAgain) {
+  for (const std::string& first : {kBreaks, kDies}) {
+    std::vector<std::string> notices;
+    WorkerClient worker(starting_as({first, kAway, kAway, kWell}, &notices));
+    EXPECT_GT(worker.measure(small_request()).time_s, 0);
+    ASSERT_EQ(notices.size(), 2U);
+    EXPECT_THAT(notices[0], HasSubstr("when asked to measure tiny"));
+    EXPECT_THAT(notices[0], HasSubstr("trying to reach it for up to 60 s"));
+    EXPECT_THAT(notices[1], HasSubstr("is back after"));
+  }
+}
+
+TEST(Reconnecting, AConnectionThatIsThereAgainAtOnceIsAskedAgain) {
+  std::vector<std::string> notices;
+  WorkerClient worker(starting_as({kBreaks, kWell}, &notices));
+  EXPECT_GT(worker.measure(small_request()).time_s, 0);
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_THAT(notices[0], HasSubstr("cannot be reached (exit status 255"));
+  EXPECT_THAT(notices[0], HasSubstr("asked once more"));
+}
+
+TEST(Reconnecting, AWorkerThatDiesOfItsTaskIsNot) {
+  std::vector<std::string> notices;
+  WorkerClient worker(starting_as({kDies, kWell}, &notices));
+  EXPECT_THAT(failure_of([&] { worker.measure(small_request()); }).message,
+              HasSubstr("died (exit status 3)"));
+  EXPECT_TRUE(notices.empty());
+  EXPECT_GT(worker.measure(small_request()).time_s, 0);
+}
+
+TEST(Reconnecting, EndsWithTheTimeForItAndIsNotTriedAgain) {
+  std::vector<std::string> notices;
+  WorkerOptions options = starting_as({kBreaks, kAway}, &notices);
+  options.reconnect_seconds = 0.1;
+  WorkerClient worker(options);
+  const Failure failure = failure_of([&] { worker.measure(small_request()); });
+  EXPECT_EQ(failure.kind, ErrorKind::kWorker);
+  EXPECT_THAT(failure.message, HasSubstr("no route"));
+  EXPECT_THAT(failure.message, HasSubstr("away for as long as it is waited for (0.1 s)"));
+  EXPECT_TRUE(worker.gave_up());
+  EXPECT_EQ(failure_of([&] { worker.detect(); }).message, failure.message);
+}
+
+TEST(Reconnecting, ATaskThatBreaksEveryConnectionIsGivenUp) {
+  std::vector<std::string> notices;
+  WorkerClient worker(starting_as({kBreaks}, &notices));
+  EXPECT_THAT(failure_of([&] { worker.measure(small_request()); }).message,
+              HasSubstr("failed 3 times in a row and is given up"));
+}
+
+TEST(Reconnecting, AWorkerThatWasNeverThereIsNotWaitedFor) {
+  std::vector<std::string> notices;
+  WorkerClient worker(starting_as({kAway, kWell}, &notices));
+  EXPECT_THAT(failure_of([&] { worker.detect(); }).message, HasSubstr("no route"));
+  EXPECT_TRUE(notices.empty());
+}
+
+TEST(Reconnecting, AnotherDeviceIsAskedForNothing) {
+  std::vector<std::string> notices;
+  WorkerClient worker(starting_as({kBreaks, kWell}, &notices));
+  int checked = 0;
+  worker.when_restarted([&](const Json&) {
+    ++checked;
+    throw Error(ErrorKind::kFailed, "another one");
+  });
+  const Failure failure = failure_of([&] { worker.measure(small_request()); });
+  EXPECT_EQ(failure.kind, ErrorKind::kFailed);
+  EXPECT_EQ(failure.message, "another one");
+  EXPECT_EQ(checked, 1);
+}
+
 TEST(DefaultWorkerCommand, IsTheVariableThenThePath) {
   setenv("AMPERE_WORKER", "ssh jetson ampere-worker", 1);
   EXPECT_EQ(default_worker_command(), "ssh jetson ampere-worker");

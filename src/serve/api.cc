@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/deadline.h"
 #include "serve/access.h"
 #include "serve/assets.h"
 #include "serve/schema.h"
@@ -40,7 +42,7 @@ bool matches(const std::vector<std::string>& pattern, const std::vector<std::str
 void put_page_headers(HttpResponse& response) {
   response.headers.emplace_back(
       "Content-Security-Policy",
-      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
       "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 }
 
@@ -182,7 +184,15 @@ HttpResponse Api::answered(const HttpRequest& request) {
 HttpResponse Api::answer(const HttpRequest& request) {
   HttpResponse response = [&] {
     try {
+      const Deadline deadline(options_.limits.compute_s);
       return answered(request);
+    } catch (const DeadlinePassed&) {
+      char text[120];
+      std::snprintf(
+          text, sizeof text,
+          "this takes more than %g s of a processor, which is this server's limit; ask for less at a time",
+          options_.limits.compute_s);
+      return problem_response(422, "limit", text);
     } catch (const HttpError& e) {
       return problem_response(e.status(), e.kind(), e.what());
     } catch (const Error& e) {

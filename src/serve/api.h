@@ -34,9 +34,10 @@ struct ApiRoute {
   bool file = false;  // the request is a file
   Json query = {};    // schemas by name
   std::string answer = "application/json";
-  int status = 200;      // of success
-  bool slow = false;     // waits for a process of its own
-  bool changes = false;  // the store, or what runs: not in read-only mode
+  int status = 200;       // of success
+  bool slow = false;      // waits for a process of its own
+  bool changes = false;   // the store, or what runs: not in read-only mode
+  std::string told = {};  // what it answers in docs/answers.schema.json; empty: no JSON
   std::function<HttpResponse(Api&, const ApiCall&)> call = {};
 };
 const std::vector<ApiRoute>& api_routes();
@@ -93,6 +94,7 @@ HttpResponse answer_layers(Api& api, const ApiCall& call);
 HttpResponse answer_prune(Api& api, const ApiCall& call);
 HttpResponse answer_tune(Api& api, const ApiCall& call);
 HttpResponse answer_schedule(Api& api, const ApiCall& call);
+HttpResponse answer_report(Api& api, const ApiCall& call);  // api_report.cc
 HttpResponse answer_measured(Api& api, const ApiCall& call);
 HttpResponse answer_new_job(Api& api, const ApiCall& call);
 HttpResponse answer_metrics(Api& api, const ApiCall& call);

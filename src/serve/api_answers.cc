@@ -1,98 +1,19 @@
 #include <unistd.h>
 
-#include <cmath>
 #include <fstream>
-#include <iterator>
 
 #include "ampere/version.h"
-#include "answers/layers_answer.h"
 #include "answers/models_answer.h"
-#include "answers/tariff_json.h"
+#include "base/deadline.h"
 #include "base/files.h"
-#include "base/quantity_text.h"
 #include "network/network_json.h"
 #include "serve/api.h"
+#include "serve/api_verbs.h"
 #include "serve/limited.h"
 #include "session/session.h"
 
 namespace ampere {
 namespace {
-
-std::map<std::string, std::int64_t> dims_of(const Json& body) {
-  std::map<std::string, std::int64_t> dims;
-  const Json given = body.value("dims", Json::object());
-  for (const auto& [name, size] : given.items()) {
-    if (name.empty() || name.find_first_of(",=:") != std::string::npos)
-      throw bad_input("dims: \"" + name + "\" is no name of a dimension");
-    dims[name] = size;
-  }
-  return dims;
-}
-
-ServedNetworkPtr network_of(Api& api, const ApiCall& call) {
-  return api.networks().find(call.body["network"], dims_of(call.body), call.request.may_wait);
-}
-
-Recipe recipe_of(const Json& body) {
-  Recipe recipe;
-  recipe.optimizer = body.value("optimizer", recipe.optimizer);
-  recipe.precision = body.value("precision", recipe.precision);
-  recipe.autotune = body.value("autotune", recipe.autotune);
-  recipe.threads = body.value("threads", recipe.threads);
-  return recipe;
-}
-
-std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-// The answer with layers that are text already, in place of none.
-std::string with_layers(const Json& answer, const std::string& layers) {
-  std::string text = json_text(answer);
-  const std::string none = "\"layers\":[]";  // a quote within a text would have a backslash before it
-  const std::size_t at = text.find(none);
-  return text.replace(at + none.size() - 2, 2, layers);
-}
-
-// A field as an option of the command line.
-void put_option(std::vector<std::string>& words, const Json& body, const std::string& field,
-                const std::string& option) {
-  if (!body.contains(field)) return;
-  Json value = body[field];
-  const bool whole = value.is_number_float() && std::floor(value.get<double>()) == value.get<double>();
-  if (whole) value = static_cast<std::int64_t>(value.get<double>());  // 8.0 is written 8 on a command line
-  words.push_back(option + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
-}
-
-void put_options(std::vector<std::string>& words, const Json& body, const std::vector<std::string>& fields) {
-  for (const std::string& field : fields) {
-    std::string option = "--" + field;
-    for (char& c : option) c = c == '_' ? '-' : c;
-    put_option(words, body, field, option);
-  }
-}
-
-void put_recipe(std::vector<std::string>& words, const Json& body) {
-  put_options(words, body, {"optimizer", "precision", "threads", "mode"});
-  if (body.value("autotune", false)) words.emplace_back("--autotune=on");
-}
-
-// A verb about one network, in a process of its own.
-Json told_by(Api& api, const std::string& verb, std::vector<std::string> words, const ServedNetwork& network,
-             const Json& body) {
-  const std::string model = api.networks().model_argument(network);
-  words.insert(words.begin(), {verb, "--json", "--quiet", "--store=" + api.options().store,
-                               "--batch=" + std::to_string(body.value("batch", network.batch))});
-  put_recipe(words, body);
-  words.push_back(model);
-  const std::string name = network.info.value("name", "network");
-  return run_limited(words, api.options(), {{model, name}});
-}
-
-std::string one(const ApiCall& call, const std::string& name, const std::string& otherwise = "") {
-  for (const auto& [key, value] : call.query) {
-    if (key == name) return value;
-  }
-  return otherwise;
-}
 
 // Jobs name networks by what is on this server, and never by a path.
 Json safe_jobs(Api& api, Json file) {
@@ -101,6 +22,7 @@ Json safe_jobs(Api& api, Json file) {
       throw bad_input("devices: a device of this server's plans names no store; it is the server's own");
   }
   for (Json& job : file["jobs"]) {
+    check_deadline();
     if (!job.contains("network")) continue;
     if (!job["network"].is_string())
       throw bad_input("jobs: a network is a name of the zoo or the id of a file that was sent");
@@ -127,6 +49,7 @@ HttpResponse answer_status(Api& api, const ApiCall&) {
                          {{"body_bytes", l.body_bytes},
                           {"upload_bytes", l.upload_bytes},
                           {"request_s", l.request_s},
+                          {"compute_s", l.compute_s},
                           {"child_s", l.child_s},
                           {"child_bytes", l.child_bytes},
                           {"connections", l.connections}}}});
@@ -145,8 +68,8 @@ HttpResponse answer_store(Api& api, const ApiCall&) { return json_response(api.e
 
 HttpResponse answer_knowledge(Api& api, const ApiCall& call) {
   Recipe recipe;
-  recipe.precision = one(call, "precision", recipe.precision);
-  recipe.optimizer = one(call, "optimizer", recipe.optimizer);
+  recipe.precision = parameter(call, "precision", recipe.precision);
+  recipe.optimizer = parameter(call, "optimizer", recipe.optimizer);
   return json_response(api.estimator().knowledge(call.names[0], recipe, api.networks()));
 }
 
@@ -166,7 +89,7 @@ HttpResponse answer_upload(Api& api, const ApiCall& call) {
     }
   }
   reading.dims = dims.dims;
-  std::string name = one(call, "name");
+  std::string name = parameter(call, "name");
   if (name.empty()) name = call.request.header("x-filename");
   if (name.empty())
     throw bad_input(
@@ -190,67 +113,6 @@ HttpResponse answer_network_file(Api& api, const ApiCall& call) {
   return response;
 }
 
-HttpResponse answer_estimate(Api& api, const ApiCall& call) {
-  const Json& body = call.body;
-  const ServedNetworkPtr network = network_of(api, call);
-  TrainingSetup setup{body.value("batch", network->batch), recipe_of(body)};
-  EstimateOptions options;
-  options.method = body.value("method", options.method);
-  options.mode = body.value("mode", "eager") == "replay" ? MeasureMode::kReplay : MeasureMode::kEager;
-  options.power_limit_w = body.value("power_limit_w", 0.0);
-  options.clock_mhz = body.value("clock_mhz", 0.0);
-  const Tariff tariff = tariff_of(body.value("price", ""), body.value("carbon", ""));
-  const std::int64_t samples = body.value("samples", std::int64_t{0});
-  const std::int64_t epochs = body.value("epochs", std::int64_t{1});
-  if (epochs > 1 && samples == 0)
-    throw bad_input("epochs is about a whole job; say how many samples an epoch has, too");
-  std::optional<Joules> battery;
-  if (body.contains("battery")) battery = parse_energy(body["battery"].get<std::string>(), "battery");
-  const double risk = parse_fraction(body.value("risk", "5%"), "risk", 1e-4, 0.5);
-  if (battery && samples == 0)
-    throw bad_input("battery is about a whole job; say how long it is: samples and epochs");
-  std::vector<std::string> devices;
-  if (body.contains("devices"))
-    devices = body["devices"].get<std::vector<std::string>>();
-  else
-    devices = api.estimator().devices()->measured;
-  std::string estimates;
-  for (const std::string& device : devices) {
-    if (!estimates.empty()) estimates += ",";
-    try {
-      ServedEstimate served = api.estimator().answer(device, *network, setup, options, call.request.may_wait);
-      EstimateAnswer& a = served.answer;
-      a.tariff = tariff;
-      a.job = job_length(samples, setup.batch, epochs);
-      if (battery) {
-        a.risk = risk;
-        a.battery = admit(job_cost(a.estimate, a.job.iterations).energy_j, battery->value(), risk);
-      }
-      if (body.contains("job")) {
-        const Interval whole = a.estimate.energy_j * (a.job.iterations > 0 ? a.job.iterations : 1);
-        api.metrics().predicted(body["job"], a.device.fingerprint.value("name", "?"), whole.value, whole.low,
-                                whole.high);
-      }
-      Json told = to_json(a);
-      told["asked"] = device;
-      estimates += with_layers(told, body.value("layers", true) ? *served.layers : "[]");
-    } catch (const Error& e) {
-      estimates += json_text({{"asked", device}, {"problem", problem_json(e)}});
-    }
-  }
-  HttpResponse response;
-  response.body = "{\"schema_version\":" + std::to_string(kOutputSchemaVersion) +
-                  ",\"network\":" + json_text(network->id) + ",\"estimates\":[" + estimates + "]}";
-  return response;
-}
-
-HttpResponse answer_layers(Api& api, const ApiCall& call) {
-  const ServedNetworkPtr network = network_of(api, call);
-  Json told = layers_json(network->loaded, call.body.value("batch", network->batch));
-  told["network"] = network->info;
-  return json_response(told);
-}
-
 HttpResponse answer_prune(Api& api, const ApiCall& call) {
   const Json& body = call.body;
   const ServedNetworkPtr network = network_of(api, call);
@@ -260,7 +122,7 @@ HttpResponse answer_prune(Api& api, const ApiCall& call) {
                "candidates", "seed", "samples", "epochs"});
   for (const Json& layer : body.value("keep", Json::array()))
     words.push_back("--keep=" + layer.get<std::string>());
-  Json told = told_by(api, "prune", words, *network, body);
+  Json told = told_by_verb(api, "prune", words, *network, body);
   const std::string name = network->info.value("name", "network");
   const ServedNetworkPtr pruned =
       api.networks().add(network_from_json(told.at("network"), name), name + " pruned");
@@ -276,10 +138,11 @@ HttpResponse answer_tune(Api& api, const ApiCall& call) {
       {"device", "samples", "epochs", "objective", "slower", "deadline", "price", "carbon", "device_price"});
   for (const Json& setting : call.body.value("settings", Json::array()))
     words.push_back("--settings=" + setting.get<std::string>());
-  return json_response(told_by(api, "tune", words, *network, call.body));
+  return json_response(told_by_verb(api, "tune", words, *network, call.body));
 }
 
 HttpResponse answer_schedule(Api& api, const ApiCall& call) {
+  api.estimator().devices();
   const Json jobs = safe_jobs(api, call.body);
   const std::string file = api.networks().scratch_path() + ".json";
   struct Removed {
@@ -289,10 +152,10 @@ HttpResponse answer_schedule(Api& api, const ApiCall& call) {
   write_file(file, jobs.dump());
   std::vector<std::string> words = {"schedule", "--json", "--quiet", "--store=" + api.options().store};
   for (const char* name : {"risk", "solver", "simulate", "correlation", "seed", "price", "carbon"}) {
-    const std::string value = one(call, name);
+    const std::string value = parameter(call, name);
     if (!value.empty()) words.push_back(std::string("--") + name + "=" + value);
   }
-  if (one(call, "jointly") == "true") words.emplace_back("--jointly");
+  if (parameter(call, "jointly") == "true") words.emplace_back("--jointly");
   words.push_back(file);
   return json_response(run_limited(words, api.options(), {{file, "jobs"}}));
 }

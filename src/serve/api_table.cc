@@ -1,5 +1,4 @@
 // The routes, with what each takes.
-#include "ampere/version.h"
 #include "measure/recipe.h"
 #include "serve/api.h"
 
@@ -173,6 +172,20 @@ Json schedule_query() {
           {"carbon", text_schema("What it emits: 380g/kWh, or a country (FR)", 100)}};
 }
 
+Json report_schema() {
+  Json options = object_schema(schedule_query(), {});
+  options["description"] = "What POST /api/v1/schedule takes as parameters";
+  return object_schema(
+      {{"title", text_schema("What the file is called at its top", 200)},
+       {"view", word_schema({"estimate", "prune", "tune", "plan", "devices"}, "Shown first")},
+       {"estimate", estimate_schema()},
+       {"prune", prune_schema()},
+       {"tune", tune_schema()},
+       {"schedule", schedule_schema()},
+       {"schedule_options", options}},
+      {"estimate"});
+}
+
 Json recipe_query() {
   return {{"precision", word_schema(kPrecisions, "default unless given")},
           {"optimizer", word_schema(kOptimizers, "sgd unless given")}};
@@ -206,25 +219,34 @@ std::vector<ApiRoute> make_routes() {
   add({.method = "GET",
        .path = v1 + "/status",
        .summary = "Version, mode and limits of this server",
+       .told = "Status",
        .call = answer_status});
-  add({.method = "GET", .path = v1 + "/openapi.json", .summary = "This description", .call = answer_openapi});
+  add({.method = "GET",
+       .path = v1 + "/openapi.json",
+       .summary = "This description",
+       .told = "OpenApi",
+       .call = answer_openapi});
   add({.method = "GET",
        .path = v1 + "/models",
        .summary = "The networks known by name, as ampere models --json",
+       .told = "Models",
        .call = answer_models});
   add({.method = "GET",
        .path = v1 + "/devices",
        .summary = "Devices of the store, how much was measured of each, and data sheets",
+       .told = "Devices",
        .call = answer_devices});
   add({.method = "GET",
        .path = v1 + "/devices/{id}/knowledge",
        .summary = "How well the networks of the zoo are known on a device, and what measuring would bring",
        .query = recipe_query(),
        .slow = true,
+       .told = "Knowledge",
        .call = answer_knowledge});
   add({.method = "GET",
        .path = v1 + "/store",
        .summary = "As ampere store list --json",
+       .told = "Store",
        .call = answer_store});
   add({.method = "POST",
        .path = v1 + "/networks",
@@ -233,19 +255,23 @@ std::vector<ApiRoute> make_routes() {
        .query = upload_query(),
        .status = 201,
        .slow = true,
+       .told = "NetworkInfo",
        .call = answer_upload});
   add({.method = "GET",
        .path = v1 + "/networks/{id}",
        .summary = "What was read from a file",
+       .told = "NetworkInfo",
        .call = answer_network});
   add({.method = "GET",
        .path = v1 + "/networks/{id}/file",
        .summary = "It as a network file (docs/network.schema.json)",
+       .told = "NetworkFile",
        .call = answer_network_file});
   add({.method = "POST",
        .path = v1 + "/estimate",
        .summary = "Energy and time of training, each as ampere estimate --json, for several devices",
        .body = estimate_schema(),
+       .told = "Estimates",
        .call = answer_estimate});
   add({.method = "POST",
        .path = v1 + "/layers",
@@ -254,18 +280,21 @@ std::vector<ApiRoute> make_routes() {
                               {"batch", training_fields()["batch"]},
                               {"dims", training_fields()["dims"]}},
                              {"network"}),
+       .told = "Layers",
        .call = answer_layers});
   add({.method = "POST",
        .path = v1 + "/prune",
        .summary = "Fewer channels within a budget, as ampere prune --json, and the id of the result",
        .body = prune_schema(),
        .slow = true,
+       .told = "Pruned",
        .call = answer_prune});
   add({.method = "POST",
        .path = v1 + "/tune",
        .summary = "Settings to train with, as ampere tune --json",
        .body = tune_schema(),
        .slow = true,
+       .told = "Tuned",
        .call = answer_tune});
   add({.method = "POST",
        .path = v1 + "/schedule",
@@ -273,12 +302,21 @@ std::vector<ApiRoute> make_routes() {
        .body = schedule_schema(),
        .query = schedule_query(),
        .slow = true,
+       .told = "Plan",
        .call = answer_schedule});
+  add({.method = "POST",
+       .path = v1 + "/report",
+       .summary = "The page with these answers as one HTML file, which opens without a server",
+       .body = report_schema(),
+       .answer = "text/html",
+       .slow = true,
+       .call = answer_report});
   add({.method = "POST",
        .path = v1 + "/measured",
        .summary = "What a named job took, to be told beside its estimate in /metrics",
        .body = measured_schema(),
        .changes = true,
+       .told = "Measured",
        .call = answer_measured});
   add({.method = "POST",
        .path = v1 + "/jobs",
@@ -286,9 +324,14 @@ std::vector<ApiRoute> make_routes() {
        .body = job_schema(),
        .status = 202,
        .changes = true,
+       .told = "Job",
        .call = answer_new_job});
-  add({.method = "GET", .path = v1 + "/jobs", .summary = "All jobs, the newest first", .call = answer_jobs});
-  add({.method = "GET", .path = v1 + "/jobs/{id}", .summary = "One job", .call = answer_job});
+  add({.method = "GET",
+       .path = v1 + "/jobs",
+       .summary = "All jobs, the newest first",
+       .told = "Jobs",
+       .call = answer_jobs});
+  add({.method = "GET", .path = v1 + "/jobs/{id}", .summary = "One job", .told = "Job", .call = answer_job});
   add({.method = "GET",
        .path = v1 + "/jobs/{id}/events",
        .summary = "Its progress as server-sent events: state, progress, done, failed, stopped, interrupted",
@@ -298,11 +341,13 @@ std::vector<ApiRoute> make_routes() {
        .path = v1 + "/jobs/{id}/stop",
        .summary = "Stop it; what was measured is kept",
        .changes = true,
+       .told = "Job",
        .call = answer_stop});
   add({.method = "POST",
        .path = v1 + "/jobs/{id}/resume",
        .summary = "Go on with one that has ended",
        .changes = true,
+       .told = "Job",
        .call = answer_resume});
   add({.method = "GET",
        .path = "/metrics",
@@ -312,82 +357,11 @@ std::vector<ApiRoute> make_routes() {
   return routes;
 }
 
-Json problem_schema() {
-  return object_schema({{"type", {{"type", "string"}}},
-                        {"title", {{"type", "string"}}},
-                        {"status", {{"type", "integer"}}},
-                        {"detail", {{"type", "string"}}},
-                        {"kind", {{"type", "string"}}}},
-                       {"type", "title", "status", "detail", "kind"});
-}
-
-// "get_jobs_id_events"
-std::string operation_id(const ApiRoute& route) {
-  std::string id;
-  for (const char c : route.path.rfind("/api/v1", 0) == 0 ? route.path.substr(7) : route.path) {
-    if (c == '/' || c == '.') id += '_';
-    if ((c >= 'a' && c <= 'z') || c == '_') id += c;
-  }
-  return (route.method == "GET" ? "get" : "post") + id;
-}
-
-Json parameters_of(const ApiRoute& route) {
-  Json parameters = Json::array();
-  for (std::size_t at = 0; (at = route.path.find('{', at)) != std::string::npos; ++at) {
-    const std::string name = route.path.substr(at + 1, route.path.find('}', at) - at - 1);
-    parameters.push_back(
-        {{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
-  }
-  for (const auto& [name, schema] : route.query.items())
-    parameters.push_back({{"name", name}, {"in", "query"}, {"required", false}, {"schema", schema}});
-  return parameters;
-}
-
 }  // namespace
 
 const std::vector<ApiRoute>& api_routes() {
   static const std::vector<ApiRoute> routes = make_routes();
   return routes;
-}
-
-Json openapi() {
-  Json paths = Json::object();
-  for (const ApiRoute& route : api_routes()) {
-    const Json answer =
-        route.answer == "application/json" ? Json{{"type", "object"}} : Json{{"type", "string"}};
-    Json operation = {
-        {"operationId", operation_id(route)},
-        {"summary", route.summary},
-        {"responses",
-         {{std::to_string(route.status),
-           {{"description", "Done"}, {"content", {{route.answer, {{"schema", answer}}}}}}},
-          {"default",
-           {{"description", "Why not"},
-            {"content",
-             {{"application/problem+json", {{"schema", {{"$ref", "#/components/schemas/Problem"}}}}}}}}}}}};
-    const Json parameters = parameters_of(route);
-    if (!parameters.empty()) operation["parameters"] = parameters;
-    if (route.file)
-      operation["requestBody"] = {
-          {"required", true},
-          {"content",
-           {{"application/octet-stream", {{"schema", {{"type", "string"}, {"format", "binary"}}}}}}}};
-    else if (!route.body.is_null())
-      operation["requestBody"] = {{"required", true},
-                                  {"content", {{"application/json", {{"schema", route.body}}}}}};
-    paths[route.path][route.method == "GET" ? "get" : "post"] = operation;
-  }
-  return {{"openapi", "3.1.0"},
-          {"info",
-           {{"title", "AMPERE"},
-            {"version", kVersion},
-            {"summary", "How many joules will it take to train this network on this device?"},
-            {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}}},
-          {"security", Json::array({Json::object(), {{"token", Json::array()}}})},
-          {"paths", paths},
-          {"components",
-           {{"schemas", {{"Problem", problem_schema()}}},
-            {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
 }
 
 }  // namespace ampere

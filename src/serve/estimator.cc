@@ -5,8 +5,11 @@
 #include <algorithm>
 
 #include "answers/store_answer.h"
+#include "base/capped.h"
+#include "base/deadline.h"
 #include "base/error.h"
 #include "measure/recipe.h"
+#include "serve/api_words.h"
 #include "serve/http.h"
 #include "session/access.h"
 #include "session/sheet.h"
@@ -35,14 +38,6 @@ constexpr char kSheet[] = "sheet:";
 // A device keeps every model that it ever fitted. Strangers' networks could make that any number.
 constexpr int kMostFitted = 2'000;
 
-// Layers are compared with each other, which takes time and memory by their square, here where nothing limits
-// it.
-constexpr std::size_t kMostParts = 10'000;
-// Larger ones take seconds, for which others need not wait: they have a device of their own.
-constexpr std::size_t kLarge = 1'000;
-
-std::size_t parts_of(const ServedNetwork& network) { return network.loaded.network.nodes().size(); }
-
 bool is_sheet_name(const std::string& device) { return device.rfind(kSheet, 0) == 0; }
 
 std::string question(const std::string& device, const ServedNetwork& network, const TrainingSetup& setup,
@@ -57,7 +52,10 @@ Store to_serve(const std::string& store) {
   try {
     return Store::to_read(store);
   } catch (const Error& e) {
-    throw HttpError(503, "failed", std::string("the store of this server cannot be read: ") + e.what());
+    // Where a database is, and by which name it is asked, is nobody's business.
+    if (is_server(store))
+      throw HttpError(503, "failed", "the database of this server's store cannot be read at the moment");
+    throw HttpError(503, "failed", "the store of this server cannot be read: " + in_api_words(e.what()).text);
   }
 }
 
@@ -65,6 +63,7 @@ Store to_serve(const std::string& store) {
 
 Estimator::Estimator(std::string store, double refresh_s) : store_(std::move(store)), refresh_s_(refresh_s) {
   stamp_ = stamp();
+  seen_ = !stamp_.empty();
 }
 Estimator::~Estimator() = default;
 
@@ -94,10 +93,10 @@ void Estimator::look_at_store() {
   const std::lock_guard lock(mutex_);
   // Fitting anew takes a tenth of the time at most, and two minutes old is the oldest.
   const double wait_s = refresh_s_ > 0 ? std::max(refresh_s_, std::min(120.0, 10 * fitting_s_)) : 0;
-  if (now - looked_ < std::chrono::duration<double>(wait_s)) return;
+  if (now - looked_ < std::chrono::duration<double>(wait_s)) return require_store();
   looked_ = now;
   std::string found = stamp();
-  if (found == stamp_) return;
+  if (found == stamp_) return require_store();
   fitting_s_ = 0;
   stamp_ = std::move(found);
   ++generation_;
@@ -106,37 +105,46 @@ void Estimator::look_at_store() {
   answers_.clear();
   measured_.clear();
   std::erase_if(slots_, [](const auto& entry) { return !is_sheet_name(entry.first); });
+  require_store();
 }
 
-std::shared_ptr<Estimator::Slot> Estimator::slot(const std::string& device, bool large) {
-  const std::string key = device + (large ? "|large" : "");
+// One that was never there is a new one, which is empty. One that has gone is somebody's mistake.
+void Estimator::require_store() {
+  seen_ = seen_ || !stamp_.empty();
+  if (seen_ && stamp_.empty())
+    throw HttpError(503, "failed", "the store of this server is gone; put it back, or start the server anew");
+}
+
+std::optional<std::string> sheet_of(const std::string& device) {
+  if (!is_sheet_name(device)) return std::nullopt;
+  std::string name = device.substr(sizeof kSheet - 1);
+  const auto known = data_sheet_names();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return name;
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  throw bad_input("there is no data sheet \"" + name + "\" (known: " + list + ")");
+}
+
+std::shared_ptr<Estimator::Slot> Estimator::slot(const std::string& device) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = slots_.find(key); found != slots_.end()) return found->second;
+    if (const auto found = slots_.find(device); found != slots_.end()) return found->second;
   }
   std::shared_ptr<Slot> made;
-  if (is_sheet_name(device)) {
-    const std::string name = device.substr(sizeof kSheet - 1);
-    const auto known = data_sheet_names();
-    // Not a path: files of the server are none of anybody's business.
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      std::string list;
-      for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
-      throw bad_input("there is no data sheet \"" + name + "\" (known: " + list + ")");
-    }
-    made = std::make_shared<Slot>(Device::from_sheet(name));
-    made->sheet = find_data_sheet(name);
+  if (const std::optional<std::string> sheet = sheet_of(device)) {
+    made = std::make_shared<Slot>(Device::from_sheet(*sheet));
+    made->sheet = find_data_sheet(*sheet);
   } else {
     made = std::make_shared<Slot>(Device::stored(store_, device));
   }
   const std::lock_guard lock(mutex_);
-  return slots_.emplace(key, made).first->second;
+  return slots_.emplace(device, made).first->second;
 }
 
 std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device,
                                                        const ServedNetwork& network,
                                                        const TrainingSetup& setup,
-                                                       const EstimateOptions& options, bool may_wait) {
+                                                       const EstimateOptions& options) {
   const std::string key = question(device, network, setup, options);
   std::uint64_t generation = 0;
   {
@@ -147,9 +155,7 @@ std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device
     }
     generation = generation_;
   }
-  const bool large = parts_of(network) > kLarge;
-  if (large && !may_wait) throw MustWait{};
-  const std::shared_ptr<Slot> s = slot(device, large);
+  const std::shared_ptr<Slot> s = slot(device);
   const std::lock_guard turn(s->mutex);
   {
     const std::lock_guard lock(mutex_);  // whoever had the turn before may have asked the same
@@ -177,6 +183,8 @@ std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device
     check(options);
     parse_layers(graph, setup.batch);
     a.estimate = estimate_model(DeviceAccess::profile(s->device, setup.recipe), graph, setup, options);
+    a.memory =
+        judge_memory(graph, setup, memory_place_of(a.device.fingerprint), DeviceAccess::memory(s->device));
     if (!s->sheet && !setup.recipe.autotune) {
       Recipe tuned = setup.recipe;
       tuned.autotune = true;
@@ -211,12 +219,9 @@ std::shared_ptr<const Estimator::Told> Estimator::told(const std::string& device
 }
 
 ServedEstimate Estimator::answer(const std::string& device, const ServedNetwork& network,
-                                 const TrainingSetup& setup, const EstimateOptions& options, bool may_wait) {
+                                 const TrainingSetup& setup, const EstimateOptions& options) {
   look_at_store();
-  if (parts_of(network) > kMostParts)
-    throw Error(ErrorKind::kBadInput, "a network of more than " + std::to_string(kMostParts) +
-                                          " ops is not estimated by this server; use: ampere estimate");
-  const auto known = told(whole_id(device), network, setup, options, may_wait);
+  const auto known = told(whole_id(device), network, setup, options);
   if (known->refused) throw Error(*known->refused);
   return known->served;
 }
@@ -251,6 +256,8 @@ Json Estimator::store_counts() {
 
 std::shared_ptr<const KnownDevices> Estimator::devices() {
   look_at_store();
+  const std::lock_guard turn(
+      listing_);  // a store of many points takes seconds, which need not be spent by each
   {
     const std::lock_guard lock(mutex_);
     if (devices_) return devices_;
@@ -299,11 +306,20 @@ std::shared_ptr<const KnownDevices> Estimator::devices() {
 }
 
 Json Estimator::knowledge(const std::string& device, const Recipe& recipe, Networks& networks) {
+  const auto stored = devices();
+  const auto begins = [&](const std::string& id) { return id.rfind(device, 0) == 0; };
+  const std::vector<std::string> sheets = data_sheet_names();
+  const bool is_sheet = is_sheet_name(device) && std::find(sheets.begin(), sheets.end(),
+                                                           device.substr(sizeof kSheet - 1)) != sheets.end();
+  if (!is_sheet && std::none_of(stored->ids.begin(), stored->ids.end(), begins))
+    throw HttpError(404, "not_found",
+                    "there is no device " + capped(device, 100) + " here; GET /api/v1/devices lists them");
   Json known = Json::array();
   double measured = 0;
   int count = 0;
   const std::int64_t batch = 32;
   for (const ZooEntry& entry : zoo()) {
+    check_deadline();
     const ServedNetworkPtr network = networks.find({{"zoo", entry.name}}, {}, true);
     Json one = {{"model", entry.name}, {"batch", batch}};
     try {

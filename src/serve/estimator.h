@@ -35,6 +35,10 @@ struct KnownDevices {
   std::vector<std::string> measured;  // of those with any point
 };
 
+// "h100" of "sheet:h100"; absent where the device is none of that kind. Throws Error{kBadInput} for sheets
+// that are not known: a path is none, since files of the server are none of anybody's business.
+std::optional<std::string> sheet_of(const std::string& device);
+
 // All members may be called by several threads; of one device one estimate at a time is computed.
 class Estimator {
  public:
@@ -42,10 +46,10 @@ class Estimator {
   ~Estimator();
 
   // What is asked of one device: the id of a stored one, or how it begins, or "sheet:NAME". The tariff and
-  // the length of the job are the caller's. Throws Error as estimate() does, and MustWait for a large network
-  // that nobody asked about before, where the request may not wait.
+  // the length of the job are the caller's. Not for large networks. Throws Error as estimate() does,
+  // DeadlinePassed.
   ServedEstimate answer(const std::string& device, const ServedNetwork& network, const TrainingSetup& setup,
-                        const EstimateOptions& options, bool may_wait = true);
+                        const EstimateOptions& options);
 
   // The devices of the store, those used last first.
   std::shared_ptr<const KnownDevices> devices();
@@ -61,21 +65,24 @@ class Estimator {
  private:
   struct Slot;
   struct Told;
-  std::shared_ptr<Slot> slot(const std::string& device, bool large);
+  std::shared_ptr<Slot> slot(const std::string& device);
   std::shared_ptr<const Told> told(const std::string& device, const ServedNetwork& network,
-                                   const TrainingSetup& setup, const EstimateOptions& options, bool may_wait);
+                                   const TrainingSetup& setup, const EstimateOptions& options);
   std::string whole_id(const std::string& device);
   void look_at_store();
+  void require_store();
   std::string stamp() const;
 
   std::string store_;
   double refresh_s_;
   EstimateCounts counts_;
   mutable std::mutex mutex_;
+  std::mutex listing_;  // whose turn it is with the list of devices
   std::map<std::string, std::shared_ptr<Slot>> slots_;
   Lru<std::shared_ptr<const Told>> answers_{100'000};  // by layers
   std::uint64_t generation_ = 0;                       // of the store's contents
   std::string stamp_;
+  bool seen_ = false;     // the store, ever
   double fitting_s_ = 0;  // since the store was last seen to change
   std::chrono::steady_clock::time_point looked_{};
   std::map<std::pair<std::string, std::string>, std::pair<double, int>> measured_;  // sums and counts

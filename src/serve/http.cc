@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "base/plain_text.h"
+#include "serve/api_words.h"
 
 namespace ampere {
 namespace {
@@ -76,6 +77,15 @@ std::optional<std::string> decoded(std::string_view text, bool plus) {
   return out;
 }
 
+HttpResponse response_of(const Json& problem) {
+  const int status = problem["status"];
+  HttpResponse response = json_response(problem, status);
+  response.type = "application/problem+json";
+  if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
 }  // namespace
 
 HttpResponse json_response(const Json& json, int status) {
@@ -86,21 +96,17 @@ HttpResponse json_response(const Json& json, int status) {
 }
 
 HttpResponse problem_response(int status, const std::string& kind, const std::string& detail) {
-  HttpResponse response = json_response(problem(status, kind, detail), status);
-  response.type = "application/problem+json";
-  if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
-  return response;
+  return response_of(problem(status, kind, detail));
 }
 
-HttpResponse problem_response(const Error& error) {
-  const std::string kind = to_word(error.kind());
-  return problem_response(problem_of(kind).status, kind, error.what());
-}
+HttpResponse problem_response(const Error& error) { return response_of(problem_json(error)); }
 
 Json problem_json(const Error& error) {
   const std::string kind = to_word(error.kind());
-  return problem(problem_of(kind).status, kind, error.what());
+  const ApiWords words = in_api_words(error.what());
+  Json told = problem(problem_of(kind).status, kind, words.text);
+  if (!words.fields.empty()) told["fields"] = words.fields;
+  return told;
 }
 
 std::optional<std::vector<std::string>> path_parts(std::string_view target) {

@@ -1,4 +1,4 @@
-// Requests and responses as the server's own code sees them; src/serve/wire.cc alone knows the HTTP library.
+// Requests and responses as the server's own code sees them; src/serve/wire.h has the HTTP library.
 #pragma once
 
 #include <functional>
@@ -47,7 +47,8 @@ struct HttpResponse {
   std::string route = {};  // which one answered, for logs and figures: "/api/v1/jobs/{id}"
 };
 
-// RFC 9457. `kind` is a word of ErrorKind, or one of the server's own: "not_found", "forbidden", ...
+// RFC 9457. `kind` is a word of ErrorKind, or one of the server's own: "not_found", "forbidden", ... An Error
+// is told in the API's words (api_words.h), with the fields of requests that it is about as "fields".
 HttpResponse problem_response(int status, const std::string& kind, const std::string& detail);
 HttpResponse problem_response(const Error& error);
 // The same object, as a part of an answer.

@@ -83,12 +83,16 @@ ServeJobs::ServeJobs(std::string folder, const ServeOptions& options)
   thread_ = std::thread([this] { work(); });
 }
 
-ServeJobs::~ServeJobs() {
+void ServeJobs::end() {
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
   }
   changed_.notify_all();
+}
+
+ServeJobs::~ServeJobs() {
+  end();
   thread_.join();
 }
 

@@ -25,8 +25,9 @@ class ServeJobs {
  public:
   // Reads what the folder knows; jobs that were running when it was written are interrupted ones.
   ServeJobs(std::string folder, const ServeOptions& options);
-  // Stops the one that runs, which is then an interrupted one.
   ~ServeJobs();
+  // Stops the one that runs, which is then an interrupted one, as are those that wait; returns at once.
+  void end();
   ServeJobs(const ServeJobs&) = delete;
   ServeJobs& operator=(const ServeJobs&) = delete;
 

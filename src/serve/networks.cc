@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/capped.h"
 #include "base/files.h"
@@ -11,6 +12,7 @@
 #include "layers/parse.h"
 #include "network/network_json.h"
 #include "network/shape.h"
+#include "serve/api_words.h"
 #include "serve/http.h"
 #include "serve/limited.h"
 #include "serve/sha256.h"
@@ -89,6 +91,14 @@ Json info_of(const std::string& id, const std::string& name, const std::string& 
           {"notes", Json::array()}};
 }
 
+bool is_large(const Network& network, std::int64_t batch) {
+  constexpr std::size_t kMostOps = 1'000, kMostDifferent = 200;
+  if (network.nodes().size() > kMostOps) return true;
+  std::set<std::pair<std::string, Channels>> different;
+  for (const Layer& layer : parse_layers(network, batch)) different.insert({layer.key(), layer.channels});
+  return different.size() > kMostDifferent;
+}
+
 // All that decides what becomes of a file, in one text.
 Json how_json(const std::string& digest, const std::string& name, const std::string& format,
               const ReadingOptions& o) {
@@ -155,15 +165,22 @@ ServedNetworkPtr Networks::read(const std::string& upload, const Json& how) {
     }
   } const cleared{converted};
   const Json told = run_limited(words, options_, {{upload, name}, {converted, name}});
+  // It is read here, too, where nothing limits what that takes.
+  constexpr std::uintmax_t kMostConverted = 16u << 20;
+  if (fs::file_size(converted) > kMostConverted)
+    throw HttpError(422, "limit",
+                    name + ": a network of so many ops is not read by this server; use ampere itself");
   Network network = network_from_json(read_json_file(converted), name);
   // Imported ones are called as their file is, which has another name here.
   if (how["format"] != "json") network.set_name(stem_of(name));
   const std::int64_t batch =
       captured_batch(network).value_or(told.is_object() ? told.value("batch", std::int64_t{1}) : 1);
   Json info = info_of(id, name, how["format"], network, batch);
-  for (const char* field : {"notes", "unsupported", "ignored_flops_share"}) {
+  for (const char* field : {"unsupported", "ignored_flops_share"}) {
     if (told.contains(field)) info[field] = told[field];
   }
+  for (const Json& note : told.value("notes", Json::array()))
+    info["notes"].push_back(in_api_words(note.get<std::string>()).text);
   info["read"] = how;
   return keep(id, network, info);
 }
@@ -193,6 +210,7 @@ ServedNetworkPtr Networks::kept(const std::string& id) {
     known->info = read_json_file(path(id, ".info"));
     known->loaded.network = network_from_json(read_json_file(path(id, ".json")), "network " + id);
     known->batch = known->info.value("batch", std::int64_t{1});
+    known->is_large = is_large(known->loaded.network, known->batch);
   } catch (const std::exception&) {  // spoiled, as by a full disk: whoever has the file sends it again
     return nullptr;
   }
@@ -223,6 +241,7 @@ ServedNetworkPtr Networks::find(const Json& which, const std::map<std::string, s
     known->id = text;
     known->loaded = {build(choice), choice, {}, {}, 0};
     known->info = info_of(text, text, "zoo", known->loaded.network, 1);
+    known->is_large = is_large(known->loaded.network, 1);
     const std::lock_guard lock(mutex_);
     parsed_.put(text, known, 1 + known->loaded.network.nodes().size() / 500);
     return known;

@@ -22,6 +22,10 @@ struct ServedNetwork {
   LoadedModel loaded;
   std::int64_t batch = 1;  // that it was exported with, or 1
   Json info;               // what GET /networks/{id} says
+
+  // Different layers are compared with each other, which takes time and memory by the square of their number.
+  // Of large networks that is not done within the server, where nothing would limit it.
+  bool is_large = false;
 };
 using ServedNetworkPtr = std::shared_ptr<const ServedNetwork>;
 

@@ -18,8 +18,9 @@ struct ServeLimits {
   double header_s = 10;                     // of which to send its headers
   double idle_s = 75;                       // between two requests
   int connections = 1024;
-  int uploads = 4;    // at a time
-  int waiting = 512;  // requests that wait for a thread
+  int uploads = 4;        // at a time
+  int waiting = 512;      // requests that wait for a thread
+  double compute_s = 20;  // of a processor, for what is computed within the server
   // Of each process that imports, prunes, tunes or plans.
   std::uint64_t child_bytes = 8ull << 30;  // address space; LibTorch maps gigabytes before it does anything
   double child_s = 120;

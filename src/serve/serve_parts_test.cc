@@ -6,7 +6,9 @@
 
 #include "serve/access.h"
 #include "serve/api.h"
+#include "serve/api_words.h"
 #include "serve/child.h"
+#include "serve/freeze.h"
 #include "serve/lru.h"
 #include "serve/metrics.h"
 #include "serve/push.h"
@@ -130,11 +132,41 @@ TEST(Child, IsEndedByItsLimits) {
   EXPECT_TRUE(run_child({"/bin/sh", "-c", "exec sleep 600"}, stopped).stopped);
 }
 
+TEST(ApiWords, AreOfRequests) {
+  const ApiWords shape = in_api_words("net.pt: say its shape: --input 3x224x224, --input int:128");
+  EXPECT_EQ(shape.text, "net.pt: say its shape: input 3x224x224, input int:128");
+  EXPECT_THAT(shape.fields, ElementsAre("input"));
+  EXPECT_EQ(in_api_words("/home/me/a.db: no store; name another with --store").text, "a.db: no store");
+  EXPECT_EQ(in_api_words("not known; run: ampere profile lenet5 --batch 3").text,
+            "not known; POST /api/v1/jobs");
+  EXPECT_EQ(in_api_words("first\n--multiple-of must be 1, or").text, "first\nmultiple_of must be 1");
+  EXPECT_EQ(in_api_words("price: 0.30EUR/kWh, see /api/v1/devices").text,
+            "price: 0.30EUR/kWh, see /api/v1/devices");
+  EXPECT_EQ(in_api_words("").text, "");
+}
+
+TEST(Freeze, PutsEverythingIntoOneFile) {
+  const std::string script = bundled("app.js");  // throws for imports that it does not know
+  EXPECT_EQ(script.find("\nimport "), std::string::npos);
+  EXPECT_EQ(script.find("\nexport "), std::string::npos);
+  EXPECT_THAT(script, HasSubstr("const {html, render, ampere"));
+  const std::string page = frozen_page({{"title", "</title><script>"}, {"asked", "</script>"}});
+  EXPECT_THAT(page, HasSubstr("<title>&lt;/title&gt;&lt;script&gt;</title>"));
+  EXPECT_THAT(page, HasSubstr("\\u003c/script>"));
+  EXPECT_EQ(page.find("src=\"/assets"), std::string::npos);
+  EXPECT_EQ(page.find("href=\"/assets"), std::string::npos);
+}
+
 TEST(Api, DescribesEveryRouteOnce) {
   const Json described = openapi();
   std::size_t count = 0;
   for (const auto& [path, methods] : described["paths"].items()) count += methods.size();
   EXPECT_EQ(count, api_routes().size());
+  for (const ApiRoute& route : api_routes()) {
+    if (!route.told.empty()) {
+      EXPECT_TRUE(described["components"]["schemas"].contains(route.told)) << route.path;
+    }
+  }
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ struct Device::Impl {
 struct DeviceAccess {
   static Store& store(Device& device) { return device.impl_->store(); }
   static const StoredDevice& stored(const Device& device) { return device.impl_->device; }
+  // As the worker tells it, or told it once; absent: it never did.
+  static std::optional<double> memory(const Device& device);
   // Throws Error{kBadInput} for a device that is from a store alone; `what` cannot be done with it.
   static const Session& session(const Device& device, const std::string& what);
   // Kept, with the models that it fits.

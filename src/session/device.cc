@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "measure/recipe.h"
 #include "session/access.h"
+#include "session/memory.h"
 
 namespace ampere {
 
@@ -21,6 +22,10 @@ DeviceProfile& DeviceAccess::profile(Device& device, const Recipe& recipe) {
   if (!profile)
     profile = std::make_unique<DeviceProfile>(device.impl_->store(), device.impl_->device.id, word);
   return *profile;
+}
+
+std::optional<double> DeviceAccess::memory(const Device& device) {
+  return stored_memory(device.impl_->store(), device.impl_->device.id);
 }
 
 const Session& DeviceAccess::session(const Device& device, const std::string& what) {

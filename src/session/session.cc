@@ -6,6 +6,8 @@
 #include "base/capped.h"
 #include "meter/open.h"
 #include "model/relative.h"
+#include "session/heat.h"
+#include "session/memory.h"
 #include "store/plausible.h"
 
 namespace ampere {
@@ -16,7 +18,15 @@ void answered_nonsense(const WorkerClient& worker, const std::string& why) {
 }
 
 Measure Session::measure() const {
-  return [client = worker.get()](const MeasureRequest& request) { return client->measure(request); };
+  const double memory_bytes = device.value("memory_bytes", 0.0);
+  Measure once = [client = worker.get(), place = memory_place_of(device),
+                  memory_bytes](const MeasureRequest& request) {
+    if (memory_bytes > 0)
+      require_memory(request.network, {request.batch, request.recipe}, place, memory_bytes);
+    return client->measure(request);
+  };
+  return when_cool(std::move(once),
+                   [client = worker.get(), meter = meter](double s) { client->idle(s, meter); });
 }
 
 MeasureMode Session::profiling_mode() const {
@@ -27,6 +37,11 @@ Json fingerprint_of(const Json& device, const std::string& meter) {
   Json f = Json::object();
   for (const char* key : {"name", "type", "cores", "driver", "framework", "blas", "allocator"}) {
     if (device.contains(key)) f[key] = device[key];
+  }
+  // A phone's small cores are another device than its large ones. Where nobody tells, nothing changes.
+  for (const char* key : {"governor", "core_kinds"}) {
+    if (device.contains(key) && device[key].is_string() && !device[key].get_ref<const std::string&>().empty())
+      f[key] = device[key];
   }
   f["meter"] = meter;
   return f;
@@ -60,11 +75,47 @@ bool keeps_power(const JsonReader& found, const std::string& meter) {
   return false;
 }
 
+// What of a device is not as it was: "name Orin where it was TX2".
+std::string difference(const Json& before, const Json& now) {
+  std::string text;
+  for (const auto& [key, value] : now.items()) {
+    const Json was = before.value(key, Json());
+    if (value != was)
+      text += (text.empty() ? "" : ", ") + key + " " + value.dump() + " where it was " + was.dump();
+  }
+  return text.empty() ? "it no longer tells all that it told" : text;
+}
+
+// A board that comes back may be another one: its address was given away, or somebody swapped them. Points of
+// both in one profile would be worth nothing.
+void require_same_device(Session& s) {
+  Json before = s.fingerprint;
+  before["unit"] = s.unit;
+  s.worker->when_restarted([client = s.worker.get(), before, meter = s.meter](const Json& found) {
+    const Json now = read_answer(*client, [&] {
+      const Json device = JsonReader(found, "detect").object("device");
+      require_fingerprint(device, "device");
+      Json fingerprint = fingerprint_of(device, meter);
+      fingerprint["unit"] = JsonReader(device, "device").text("unit", "");
+      return fingerprint;
+    });
+    if (now == before) return;
+    throw Error(ErrorKind::kFailed,
+                "the worker (" + client->command() +
+                    ") was started again and runs on another device: " + capped(difference(before, now)) +
+                    "; it was asked for nothing. What was measured is kept: the same "
+                    "command goes on with the first device, or profiles this one");
+  });
+}
+
 }  // namespace
 
 Session open_worker(const SessionOptions& options) {
   Session s;
-  s.worker = std::make_unique<WorkerClient>(worker_options(options.worker));
+  WorkerOptions reached = worker_options(options.worker);
+  reached.reconnect_seconds = options.reconnect_s;
+  reached.on_notice = options.on_notice;
+  s.worker = std::make_unique<WorkerClient>(std::move(reached));
   const Json found = s.worker->detect();
   read_answer(*s.worker, [&] {
     JsonReader r(found, "detect");
@@ -79,6 +130,7 @@ Session open_worker(const SessionOptions& options) {
   });
   if (s.meter.empty())
     throw Error(ErrorKind::kNoMeter, "the worker has no usable energy meter; see: ampere detect");
+  require_same_device(s);
   return s;
 }
 
@@ -123,6 +175,7 @@ Session open_session(const SessionOptions& options) {
   Session s = open_worker(options);
   s.store = std::move(store);
   s.device_id = s.store->add_device(s.fingerprint);
+  remember_memory(s);
   note_other_units(s);
   if (!s.store->undelivered().empty())
     s.notes.push_back("points that wait for this server cannot be delivered: " + s.store->undelivered() +
@@ -157,6 +210,10 @@ StoredDevice choose_device(const Store& store, const std::string& id) {
                     "; remove it with: ampere store check --remove");
   }
   throw bad_input("no device in " + store.path() + " has the id " + id + "; see: ampere store list");
+}
+
+StoredDevice device_asked_for(const Store& store, const std::string& id) {
+  return id.empty() ? latest_device(store).value_or(StoredDevice{}) : choose_device(store, id);
 }
 
 Json json_header(const Json& fingerprint, bool modelled) {

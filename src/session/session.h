@@ -1,6 +1,7 @@
 // A worker that has told what it runs on, and the store that its measurements are kept in.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,9 +15,11 @@
 namespace ampere {
 
 struct SessionOptions {
-  std::string store;   // path of the file
-  std::string worker;  // a shell command line
-  std::string meter;   // empty: the worker's default
+  std::string store;       // path of the file
+  std::string worker;      // a shell command line
+  std::string meter;       // empty: the worker's default
+  double reconnect_s = 0;  // how long to wait for a worker that went away (WorkerOptions::reconnect_seconds)
+  std::function<void(const std::string&)> on_notice = {};
 };
 
 struct Session {
@@ -73,5 +76,8 @@ std::optional<StoredDevice> latest_device(const Store& store);
 // The stored device to estimate for when no worker is asked: the named one, or the one used last.
 // Throws Error{kNotProfiled} when there is none.
 StoredDevice choose_device(const Store& store, const std::string& id);
+// The same, but of a store without any an empty one, of which nothing is known: what is missing can then be
+// told by the network that is asked for.
+StoredDevice device_asked_for(const Store& store, const std::string& id);
 
 }  // namespace ampere

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 200;
 constexpr std::size_t kLongestDetail = 4096;  // a meter may be a command line
+constexpr double kMostMemoryBytes = 1e16;
 
 bool begins_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
@@ -51,6 +52,17 @@ void require_plausible_fact(const std::string& name, const Json& value, const st
     require_composition(JsonReader(value, where));
   } else if (begins_with(name, "profiling/")) {
     require_effort(JsonReader(value, where));
+  } else if (name == "thermal") {
+    const JsonReader r(value, where);
+    for (const char* key : {"idle_w", "cold_w", "sustained_w"})
+      r.number(key), r.number_between(key, 0, 0, kMostIdleWatts);
+    for (const char* key : {"warm", "slowdown", "exponent"})
+      r.number(key), r.number_between(key, 0, 0.01, 1000);
+    for (const char* key : {"time_constant_s", "seconds"}) r.number(key), r.number_between(key, 0, 0, 1e9);
+  } else if (name == "memory") {
+    const JsonReader r(value, where);
+    r.number("bytes");
+    r.number_between("bytes", 0, 1, kMostMemoryBytes);
   } else if (name == "relative") {
     const JsonReader r(value, where);
     r.text("device"), r.boolean("sister");

@@ -8,14 +8,11 @@
 #include <sstream>
 #include <utility>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/json.h"
 
-// As the page's files are (report/assets.cc): what was measured is part of the program.
-asm(".pushsection .rodata\n.balign 16\n.global ampere_limits_begin\nampere_limits_begin:\n.incbin "
-    "\"" AMPERE_LIMITS "\"\n.global ampere_limits_end\nampere_limits_end:\n.byte 0\n.popsection\n");
-extern "C" const char ampere_limits_begin[];
-extern "C" const char ampere_limits_end[];
+AMPERE_EMBEDDED(limits, AMPERE_LIMITS)
 
 namespace ampere {
 namespace {
@@ -29,6 +26,8 @@ enum Shared : Eigen::Index {
   kSharpness,
   kOvershoot,
   kKnee,
+  kLockEnergy,
+  kLockTime,
   kSharedCount
 };
 enum Own : Eigen::Index { kOwnEnergy, kOwnTime, kOwnKnee, kOwnCount };
@@ -38,8 +37,8 @@ struct Belief {
   double deviation;  // of the logarithm
 };
 // Before anything was seen. The first is a share of the power limit.
-constexpr Belief kBeliefs[kSharedCount] = {{0.14, 0.4}, {1.0, 0.3},   {0.5, 0.3},  {1.1, 0.1},
-                                           {5.0, 0.5},  {1.05, 0.05}, {0.82, 0.15}};
+constexpr Belief kBeliefs[kSharedCount] = {{0.14, 0.4},  {1.0, 0.3},   {0.5, 0.3},  {1.1, 0.1}, {5.0, 0.5},
+                                           {1.05, 0.05}, {0.82, 0.15}, {1.0, 0.03}, {1.0, 0.03}};
 constexpr double kKneeSpread = 0.08;       // of the logarithms of networks' knees around the device's
 constexpr double kRowDeviation = 0.02;     // of the logarithm of a row: noise and what the form misses
 constexpr double kAnchorDeviation = 0.03;  // of a network as the device comes around its rows so
@@ -54,12 +53,13 @@ constexpr double kForeignDeviation = 0.08;
 constexpr double kNear = 0.6;
 
 struct LeverShape {
-  double static_w, slope, floor, clock_power, sharpness, overshoot;
+  double static_w, slope, floor, clock_power, sharpness, overshoot, lock_energy, lock_time;
 };
 
 LeverShape shape_of(const Eigen::VectorXd& z) {
   return {std::exp(z[kStatic]),     std::exp(z[kSlope]),     std::exp(z[kFloor]),
-          std::exp(z[kClockPower]), std::exp(z[kSharpness]), std::exp(z[kOvershoot])};
+          std::exp(z[kClockPower]), std::exp(z[kSharpness]), std::exp(z[kOvershoot]),
+          std::exp(z[kLockEnergy]), std::exp(z[kLockTime])};
 }
 
 double voltage_squared(const LeverShape& s, double x) {
@@ -97,6 +97,21 @@ double clock_of(const LeverShape& s, const LeverDevice& device, const PowerSetti
   double x = setting.clock_mhz > 0 ? std::min(1.0, setting.clock_mhz / device.most_clock_mhz) : 1;
   if (setting.limit_w > 0) x = std::min(x, clock_under(s, setting.limit_w, knee, usual_power_w));
   return x;
+}
+
+struct Told {
+  Factors factors;
+  double clock;
+};
+
+Told told_by(const LeverShape& s, const LeverDevice& device, const PowerSetting& setting, double knee,
+             double usual_power_w) {
+  const double x = clock_of(s, device, setting, knee, usual_power_w);
+  Factors f = at_clock(s, x, knee, usual_power_w);
+  // A locked clock cannot follow what the work needs, as a free one does, even where both are the same on
+  // average.
+  if (setting.clock_mhz > 0) f = {f.energy * s.lock_energy, f.time * s.lock_time};
+  return {f, x};
 }
 
 std::string number_text(double value) {
@@ -224,7 +239,7 @@ LeverModel::LeverModel(LeverDevice device, const std::vector<LeverRow>& rows) : 
       const Eigen::Index own = networks_.at(row.network);
       const double knee = std::exp(z[own + kOwnKnee]);
       const double power = std::exp(z[own + kOwnEnergy] - z[own + kOwnTime]);
-      const Factors f = at_clock(s, clock_of(s, device_, row.setting, knee, power), knee, power);
+      const Factors f = told_by(s, device_, row.setting, knee, power).factors;
       r[at++] = tamed((z[own + kOwnEnergy] + std::log(f.energy / row.energy_j)) / kRowDeviation);
       r[at++] = tamed((z[own + kOwnTime] + std::log(f.time / row.time_s)) / kRowDeviation);
     }
@@ -249,6 +264,8 @@ LeverModel::LeverModel(LeverDevice device, const std::vector<LeverRow>& rows) : 
 double LeverModel::static_w() const { return std::exp(parameters_[kStatic]); }
 double LeverModel::overshoot() const { return std::exp(parameters_[kOvershoot]); }
 double LeverModel::knee() const { return std::exp(parameters_[kKnee]); }
+double LeverModel::lock_energy() const { return std::exp(parameters_[kLockEnergy]); }
+double LeverModel::lock_time() const { return std::exp(parameters_[kLockTime]); }
 
 void LeverModel::check(const PowerSetting& setting) const {
   if (setting.limit_w > 0 &&
@@ -272,11 +289,7 @@ Stretch LeverModel::stretch(const PowerSetting& setting, double usual_power_w, d
   if (!(usual_power_w > 0 && std::isfinite(usual_power_w)))
     throw bad_input("the power that a network draws must be positive");
   const auto told = [&](const Eigen::VectorXd& z, double log_k) {
-    const LeverShape s = shape_of(z);
-    const double knee = std::exp(log_k);
-    const double x = clock_of(s, device_, setting, knee, usual_power_w);
-    const Factors f = at_clock(s, x, knee, usual_power_w);
-    return std::pair{f, x};
+    return told_by(shape_of(z), device_, setting, std::exp(log_k), usual_power_w);
   };
   const auto [factors, clock] = told(parameters_, log_knee);
   Stretch out{factors.energy, factors.time, 0, 0, clock};
@@ -287,8 +300,8 @@ Stretch LeverModel::stretch(const PowerSetting& setting, double usual_power_w, d
     up[i] += kStep;
     down[i] -= kStep;
     const bool knee = i == knee_at;
-    const Factors a = told(up, log_knee + (knee ? kStep : 0)).first;
-    const Factors b = told(down, log_knee - (knee ? kStep : 0)).first;
+    const Factors a = told(up, log_knee + (knee ? kStep : 0)).factors;
+    const Factors b = told(down, log_knee - (knee ? kStep : 0)).factors;
     energy[i] = std::log(a.energy / b.energy) / (2 * kStep);
     time[i] = std::log(a.time / b.time) / (2 * kStep);
   };
@@ -360,9 +373,7 @@ const LeverModel& known_levers() {
   // The card as NVIDIA's driver calls it, its highest clock and its limits (nvidia-smi -q).
   static const LeverModel kModel(
       {"NVIDIA H200", 1980, 700, 200},
-      read_lever_rows(
-          {ampere_limits_begin, static_cast<std::size_t>(ampere_limits_end - ampere_limits_begin)},
-          "results/h200/limits.jsonl"));
+      read_lever_rows(std::string(embedded_limits()), "results/h200/limits.jsonl"));
   return kModel;
 }
 

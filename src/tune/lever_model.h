@@ -2,14 +2,15 @@
 //
 // At clock x (a share of the highest), with P1 the mean power of the network as the device comes:
 //
-//   time(x)   = time(1) ((1 + (k/x)^(q p)) / (1 + k^(q p)))^(1/p)   above the knee k the memory decides,
-//   below it the clock energy(x) = P0 time(x) + (energy(1) - P0 time(1)) V2(x)         what is drawn anyway,
-//   and work at the square of its voltage V2(x)     = max(floor, 1 - slope (1 - x)), smoothed             the
-//   voltage has a floor
+//   time(x)   = time(1) ((1 + (k/x)^(q p)) / (1 + k^(q p)))^(1/p)
+//   energy(x) = P0 time(x) + (energy(1) - P0 time(1)) V2(x)
+//   V2(x)     = max(floor, 1 - slope (1 - x)), smoothed, over its value at 1
 //
-// A power limit L chooses the largest x whose mean power is at most o L (o: how far means exceed limits, by
-// the meter). P0, slope, floor, q, p and o are the device's, the knee is the network's, around one of the
-// device.
+// Above the knee k the memory decides how long it takes, below it the clock; P0 is drawn anyway, and work
+// takes energy by the square of the voltage, which has a floor. A power limit L chooses the largest x whose
+// mean power is at most o L (o: how far means exceed limits, by the meter). A locked clock costs a factor in
+// energy and one in time on top: it cannot follow the work as a free one does. P0, slope, floor, q, p, o and
+// the two factors are the device's, the knee is the network's, around one of the device.
 #pragma once
 
 #include <Eigen/Core>
@@ -75,6 +76,8 @@ class LeverModel {
   double static_w() const;
   double overshoot() const;
   double knee() const;
+  double lock_energy() const;  // what locking the clock costs besides lowering it, as factors
+  double lock_time() const;
   double misfit() const { return misfit_; }  // deviation of the logarithms of rows from the fit
 
  private:

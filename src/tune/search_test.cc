@@ -49,6 +49,21 @@ TuneOptions job() {
   return o;
 }
 
+TEST(Search, SharesWhatTwoEstimatesOfOneNetworkHaveInCommon) {
+  TuneOptions o = job();
+  o.precisions = {"bf16"};
+  const TrainingSetup present{64, {}};
+  const auto width = [&](double unmeasured) {
+    auto candidates = candidates_of(present, o, kTold);
+    for (TuneCandidate& c : candidates) c.estimate->unmeasured = unmeasured;
+    const Interval saved = search_settings(candidates, o, nullptr).saved_energy;
+    return std::log((1 - saved.low) / (1 - saved.high));
+  };
+  const double apart = width(0);
+  EXPECT_NEAR(width(1), std::sqrt(0.5) * apart, 1e-9);
+  EXPECT_NEAR(width(0.4), std::sqrt(0.8) * apart, 1e-9);
+}
+
 TEST(Limited, StretchesTheDeviceAndNotTheHost) {
   Estimate bound = told(64, "default");
   const LeverModel& levers = known_levers();

@@ -100,6 +100,13 @@ CallTape::T CallTape::tensor(Sizes sizes, Sizes strides, TensorType type, bool w
   return static_cast<T>(tensors_.size()) - 1;
 }
 
+CallTape::T CallTape::look(T at_memory_of, Sizes sizes, Sizes strides, bool wants) {
+  const T own = at(at_memory_of).memory;
+  const T made = tensor(std::move(sizes), std::move(strides), type(at_memory_of), wants);
+  at(made).memory = own == kNone ? at_memory_of : own;
+  return made;
+}
+
 CallTape::T CallTape::weight(Sizes sizes) {
   const T made = tensor(std::move(sizes), TensorType::kFloat, true);
   at(made).trained = true;
@@ -205,10 +212,10 @@ CallTape::T CallTape::cast(T x, TensorType to) {
 
 CallTape::T CallTape::viewed(T x, const Sizes& as) {
   if (const auto strides_there = strides_seen_as(sizes(x), strides(x), as))
-    return tensor(as, *strides_there, type(x), wants(x));
+    return look(x, as, *strides_there, wants(x));
   const T copy = tensor(sizes(x), type(x), wants(x));
   call("clone", Json::array({argument(x)}), {copy});
-  return tensor(as, type(x), wants(x));
+  return look(copy, as, dense_strides(as), wants(x));
 }
 
 CallTape::T CallTape::view(T x, const Sizes& as) {
@@ -224,12 +231,12 @@ CallTape::T CallTape::permuted(T x, const Sizes& order) {
     for (const std::int64_t i : by) out.push_back(of[static_cast<std::size_t>(i)]);
     return out;
   };
-  const T made = tensor(reordered(sizes(x), order), reordered(strides(x), order), type(x), wants(x));
+  const T made = look(x, reordered(sizes(x), order), reordered(strides(x), order), wants(x));
   Sizes back(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   on_backward(made, [this, x, back, reordered](T gradient) {
-    give(x, tensor(reordered(sizes(gradient), back), reordered(strides(gradient), back), type(gradient)));
+    give(x, look(gradient, reordered(sizes(gradient), back), reordered(strides(gradient), back)));
   });
   return made;
 }
@@ -237,13 +244,20 @@ CallTape::T CallTape::permuted(T x, const Sizes& order) {
 CallTape::T CallTape::slice(T x, int dimension, std::int64_t size, bool copies) {
   Sizes part = sizes(x);
   part[static_cast<std::size_t>(dimension)] = size;
-  const T made = tensor(part, Sizes(strides(x)), type(x), copies && wants(x));
+  const T made = look(x, part, Sizes(strides(x)), copies && wants(x));
   on_backward(made, [this, x](T gradient) {
     const T padded = tensor(sizes(x), type(gradient));
     call("slice_backward", Json::array({argument(gradient)}), {padded});
     give(x, padded);
   });
   return made;
+}
+
+std::vector<CallTape::T> CallTape::memories() const {
+  std::vector<T> out;
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    out.push_back(tensors_[i].memory == kNone ? static_cast<T>(i) : tensors_[i].memory);
+  return out;
 }
 
 Json CallTape::body() && {

@@ -25,6 +25,8 @@ class CallTape {
   // Dense, the last size varying fastest. `wants`: its gradient is wanted.
   T tensor(Sizes sizes, TensorType type = TensorType::kFloat, bool wants = false);
   T tensor(Sizes sizes, Sizes strides, TensorType type, bool wants = false);
+  // Another look at the memory of one that is there.
+  T look(T at_memory_of, Sizes sizes, Sizes strides, bool wants = false);
   // Trained: updated once its gradient is there.
   T weight(Sizes sizes);
   // As large as another and laid out like it, where that has no gaps.
@@ -71,6 +73,9 @@ class CallTape {
   T permuted(T x, const Sizes& order);  // a view
   T slice(T x, int dimension, std::int64_t size, bool copies);  // `copies`: its gradient is padded with zeros
 
+  // For each tensor, the first one that lies in the same memory.
+  std::vector<T> memories() const;
+
   // {"tensors", "forward", "backward", "update"}
   Json body() &&;
 
@@ -81,6 +86,7 @@ class CallTape {
     bool wants = false;
     bool trained = false;
     T gradient = kNone;
+    T memory = kNone;  // of which it is another look; kNone: its own
   };
   struct Node {
     T made;

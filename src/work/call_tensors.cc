@@ -144,7 +144,10 @@ CapturedCalls::CapturedCalls(Json body) : body_(std::move(body)) {
   for (const char* phase : {"backward", "update"}) count += list_of(body_, phase).size();
   calls_.reserve(count);  // calls point at each other
   for (const char* phase : {"forward", "backward", "update"}) {
-    for (const Json& call : list_of(body_, phase)) calls_.push_back(read(call, phase[0] == 'f', forward));
+    for (const Json& call : list_of(body_, phase)) {
+      calls_.push_back(read(call, phase[0] == 'f', forward));
+      calls_.back().update = phase[0] == 'u';
+    }
   }
 }
 

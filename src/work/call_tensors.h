@@ -37,6 +37,7 @@ struct AtenCall {
   std::vector<const CallTensor*> makes;
   bool autocast = false;  // to half precision, within the call
   bool forward = true;
+  bool update = false;                    // neither: backward
   const AtenCall* gradient_of = nullptr;  // a call that is told with its gradient
 
   const CallTensor* argument(std::size_t place) const;
@@ -56,6 +57,8 @@ class CapturedCalls {
   CapturedCalls& operator=(const CapturedCalls&) = delete;
 
   const std::vector<AtenCall>& calls() const { return calls_; }
+  const std::vector<CallTensor>& tensors() const { return tensors_; }
+  const Json& body() const { return body_; }
   bool compiled() const { return compiled_; }
 
  private:

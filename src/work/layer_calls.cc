@@ -22,7 +22,7 @@ class NetworkCalls {
   NetworkCalls(const Network& network, std::int64_t batch, const StepStyle& style)
       : network_(network), shapes_(infer_shapes(network, batch)), style_(style) {}
 
-  Json make() {
+  StepCalls make() {
     std::vector<T> values;
     for (std::size_t i = 0; i < network_.nodes().size(); ++i) {
       const Node& node = network_.nodes()[i];
@@ -37,8 +37,12 @@ class NetworkCalls {
     }
     tape_.backward(results);
     tape_.begin_update();
+    StepCalls out;
+    for (const CallTape::Update& u : tape_.updates()) out.trained.emplace_back(u.weight, u.gradient);
     add_update_calls(tape_, style_.optimizer, style_.calls.updates_together);
-    return std::move(tape_).body();
+    out.memories = tape_.memories();
+    out.body = std::move(tape_).body();
+    return out;
   }
 
  private:
@@ -220,7 +224,7 @@ class NetworkCalls {
     Sizes sizes = tape_.sizes(x), strides = tape_.strides(x);
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
     std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-    return tape_.tensor(std::move(sizes), std::move(strides), tape_.type(x));
+    return tape_.look(x, std::move(sizes), std::move(strides));
   }
 
   T product(const char* op, T a, T b) {
@@ -234,9 +238,7 @@ class NetworkCalls {
   T linear(T given, std::int64_t out, bool with_bias, bool trained) {
     const std::int64_t in = tape_.size(given, -1);
     const T bias = with_bias ? lowered(tape_.weight({out})) : kNone;
-    // A table that an embedding holds and updates.
-    const T weight =
-        lowered(trained ? tape_.weight({out, in}) : tape_.tensor({out, in}, TensorType::kFloat, true));
+    const T weight = lowered(trained ? tape_.weight({out, in}) : table_of(out, in));
     const T x = lowered(given);
     Sizes sizes = tape_.sizes(x);
     sizes.back() = out;
@@ -257,8 +259,17 @@ class NetworkCalls {
     return tape_.view(y, sizes);
   }
 
+  // That an embedding holds and updates; in a layer by itself there is none.
+  T table_of(std::int64_t rows, std::int64_t width) {
+    for (const T table : tables_) {
+      if (tape_.sizes(table) == Sizes{rows, width}) return table;
+    }
+    return tape_.tensor({rows, width}, TensorType::kFloat, true);
+  }
+
   T embedding(T places, std::int64_t rows, const Sizes& out) {
     const T table = tape_.weight({rows, out.back()});
+    tables_.push_back(table);
     const T y = tape_.tensor(out, TensorType::kFloat, true);
     tape_.call("embedding", Json::array({arg(table), arg(places)}), {y});
     tape_.on_backward(y, [=, this](T g) {
@@ -347,7 +358,7 @@ class NetworkCalls {
     std::vector<T> out;
     out.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i)
-      out.push_back(tape_.tensor(part, Sizes(tape_.strides(x)), tape_.type(x), tape_.wants(x)));
+      out.push_back(tape_.look(x, part, Sizes(tape_.strides(x)), tape_.wants(x)));
     auto given = std::make_shared<std::vector<T>>();
     for (const T t : out) {
       tape_.on_backward(t, [=, this](T g) {
@@ -604,7 +615,7 @@ class NetworkCalls {
     const T y = tape_.tensor(out, tape_.type(x), tape_.wants(x));
     tape_.call("mean", Json::array({arg(x)}), {y});
     tape_.on_backward(y, [=, this](T g) {
-      const T spread_out = tape_.tensor(tape_.sizes(x), Sizes(tape_.sizes(x).size(), 0), tape_.type(g));
+      const T spread_out = tape_.look(g, tape_.sizes(x), Sizes(tape_.sizes(x).size(), 0));
       const T made = tape_.tensor(tape_.sizes(x), tape_.type(g));
       tape_.call("div", Json::array({arg(spread_out), tape_.elements(x) / tape_.elements(g)}), {made});
       tape_.give(x, made);
@@ -695,8 +706,7 @@ class NetworkCalls {
     const T y = tape_.tensor(out, tape_.type(in.front()), wants);
     tape_.call("cat", Json::array({CallTape::arguments(in), axis}), {y});
     tape_.on_backward(y, [=, this](T g) {  // each gets its part of it, without a copy
-      for (const T t : in)
-        tape_.give(t, tape_.tensor(tape_.sizes(t), Sizes(tape_.strides(g)), tape_.type(g)));
+      for (const T t : in) tape_.give(t, tape_.look(g, tape_.sizes(t), Sizes(tape_.strides(g))));
     });
     return y;
   }
@@ -704,7 +714,7 @@ class NetworkCalls {
   T class_token(const Node& node, T x, const Sizes& out) {
     const std::int64_t count = node.integer("count");
     const T token = tape_.weight({1, count, tape_.size(x, -1)});
-    const T spread_out = tape_.tensor({out[0], count, out[2]}, {0, out[2], 1}, TensorType::kFloat, true);
+    const T spread_out = tape_.look(token, {out[0], count, out[2]}, {0, out[2], 1}, true);
     tape_.on_backward(spread_out, [=, this](T g) { tape_.give(token, g); });
     return concat({tape_.cast(spread_out, tape_.type(x)), x}, 1, out);
   }
@@ -729,7 +739,7 @@ class NetworkCalls {
     const T right = batched ? tape_.view(b, {groups, depth, columns}) : b;
     const T y = product(op, left, right);
     const bool wants = tape_.wants(a) || tape_.wants(b);
-    const T known = tape_.tensor(tape_.sizes(y), tape_.type(y), wants);  // the same, seen by autograd
+    const T known = tape_.look(y, tape_.sizes(y), tape_.strides(y), wants);  // the same, seen by autograd
     tape_.on_backward(known, [=, this](T g) {
       if (tape_.wants(right)) tape_.give(right, product(op, transposed(left), g));
       if (tape_.wants(left)) tape_.give(left, product(op, g, transposed(right)));
@@ -769,12 +779,17 @@ class NetworkCalls {
   std::vector<Tensor> shapes_;
   StepStyle style_;
   CallTape tape_;
+  std::vector<T> tables_;  // of embeddings
 };
 
 }  // namespace
 
-Json calls_of_network(const Network& network, std::int64_t batch, const StepStyle& style) {
+StepCalls step_of_network(const Network& network, std::int64_t batch, const StepStyle& style) {
   return NetworkCalls(network, batch, style).make();
+}
+
+Json calls_of_network(const Network& network, std::int64_t batch, const StepStyle& style) {
+  return step_of_network(network, batch, style).body;
 }
 
 }  // namespace ampere

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "network/network.h"
@@ -23,6 +25,13 @@ struct StepStyle {
   bool input_gradient = false;  // handed down to what comes before
   bool loss = false;            // computed from the output; else its gradient is given
 };
+
+struct StepCalls {
+  Json body;                                 // as below
+  std::vector<int> memories;                 // for each tensor, the first that lies in the same memory
+  std::vector<std::pair<int, int>> trained;  // weights and their gradients
+};
+StepCalls step_of_network(const Network& network, std::int64_t batch, const StepStyle& style);
 
 // The object that the text of captured calls holds (docs/capture.md). Throws Error{kBadInput} for networks
 // whose shapes do not fit.

@@ -2,13 +2,14 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "worker/device.h"
 #include "worker/host.h"
+#include "worker/host_peak.h"
+#include "worker/torch_device.h"
 
 namespace ampere::worker {
 namespace {
 
-class CpuDevice : public Device {
+class CpuDevice : public TorchDevice {
  public:
   DeviceFacts facts() const override {
     return {cpu_name(), "cpu", "", static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), host_memory(), ""};
@@ -19,12 +20,13 @@ class CpuDevice : public Device {
   void synchronise() override {}
   std::unique_ptr<Replay> capture(const std::function<void()>&, int) override { return nullptr; }
   double launch_seconds() override { return 0; }
+  std::int64_t peak_memory(const std::function<void()>& work) override { return host_peak(work); }
   void trim() override { trim_allocator(); }
 };
 
 }  // namespace
 
-std::unique_ptr<Device> open_device(const std::string& which) {
+std::unique_ptr<TorchDevice> open_device(const std::string& which) {
   if (which == "cpu") return std::make_unique<CpuDevice>();
   if (which != "auto" && which != "cuda") {
     throw bad_input("--device must be cpu, cuda or auto, found \"" + which + "\"");

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "worker/cuda_kernels.h"
-#include "worker/device.h"
+#include "worker/torch_device.h"
 #include "worker/translate.h"
 
 namespace ampere::worker {
@@ -121,7 +121,7 @@ std::string unit_of(const cudaDeviceProp& properties) {
   return text;
 }
 
-class CudaDevice : public Device {
+class CudaDevice : public TorchDevice {
  public:
   DeviceFacts facts() const override {
     const cudaDeviceProp* properties = at::cuda::getDeviceProperties(0);
@@ -146,6 +146,16 @@ class CudaDevice : public Device {
   double launch_seconds() override {
     if (!launch_seconds_) launch_seconds_ = measure_launch();
     return *launch_seconds_;
+  }
+  std::int64_t peak_memory(const std::function<void()>& work) override {
+    namespace allocator = c10::cuda::CUDACachingAllocator;
+    settle();
+    allocator::resetPeakStats(0);
+    constexpr std::size_t kAll = 0;  // of the kinds of pools that are counted apart
+    const std::int64_t before = allocator::getDeviceStats(0).allocated_bytes[kAll].current;
+    work();
+    settle();
+    return allocator::getDeviceStats(0).allocated_bytes[kAll].peak - before;
   }
   void trim() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
 
@@ -179,7 +189,7 @@ class CudaDevice : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> open_cuda_device(std::string& why) {
+std::unique_ptr<TorchDevice> open_cuda_device(std::string& why) {
   if (at::cuda::device_count() < 1) {
     why = "the driver shows none; check nvidia-smi and CUDA_VISIBLE_DEVICES";
     return nullptr;

@@ -1,32 +1,28 @@
 #include "worker/detect.h"
 
-#include <torch/torch.h>
-#include <torch/version.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "meter/cpu_cores.h"
 #include "meter/open.h"
+#include "meter/sysfs.h"
 #include "worker/host.h"
 #include "worker/measure.h"
 #include "worker/meter_in_use.h"
-#include "worker/recipe_settings.h"
 
 namespace ampere::worker {
 namespace {
 
 // How many threads share a matrix product, whatever was asked for: CPU time of all threads over that
 // of this one, which other programs on the same cores do not change.
-long threads_that_run(int asked) {
-  set_threads(asked);
-  const torch::NoGradGuard no_grad;
-  const torch::Tensor a = torch::rand({768, 768});
-  torch::mm(a, a);  // starts the threads
+long threads_that_run(int asked, Device& device) {
+  const std::function<void()> multiply = device.shared_work(asked);
+  multiply();  // starts the threads
   const CpuSeconds start = cpu_seconds();
   CpuSeconds end = start;
   while (end.thread - start.thread < 0.1) {
-    torch::mm(a, a);
+    multiply();
     end = cpu_seconds();
   }
   return std::max(1L, std::lround((end.process - start.process) / (end.thread - start.thread)));
@@ -63,8 +59,6 @@ void add_character(Json& meter, Device& device) {
 
 }  // namespace
 
-std::string framework_name() { return std::string("libtorch ") + TORCH_VERSION; }
-
 Json detect(Device& device, int threads, const std::string& default_meter, bool characterise) {
   const DeviceFacts facts = device.facts();
   Json meters = Json::array();
@@ -72,16 +66,19 @@ Json detect(Device& device, int threads, const std::string& default_meter, bool 
     meters.push_back(to_json(meter));
     if (characterise && meter.available) add_character(meters.back(), device);
   }
+  const CpuCores cores = facts.type == "cpu" ? cpu_cores(sysfs_root(), allowed_cores()) : CpuCores{};
   return {{"device",
            {{"name", facts.name},
             {"type", facts.type},
             {"cores", facts.cores},
+            {"core_kinds", cores.kinds},
+            {"governor", cores.governor},
             {"memory_bytes", facts.memory_bytes},
             {"driver", facts.driver},
             {"unit", facts.unit},
-            {"framework", framework_name()},
-            {"blas", loaded_blas()},
-            {"threads", threads_that_run(threads)},
+            {"framework", device.framework()},
+            {"blas", device.blas()},
+            {"threads", threads_that_run(threads, device)},
             {"allocator", loaded_allocator()}}},
           {"meters", std::move(meters)},
           {"default_meter", default_meter.empty() ? suitable_meter(device) : default_meter}};

@@ -8,9 +8,6 @@
 
 namespace ampere::worker {
 
-// "libtorch 1.13.1"
-std::string framework_name();
-
 // `threads` is what is asked for; the answer says how many really ran. `default_meter` is the
 // worker's own default, or empty. `characterise` watches every usable meter for a second or two: how often
 // it ticks, what a read costs, what the device draws idle with the framework up.

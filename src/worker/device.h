@@ -1,15 +1,16 @@
-// The one seam to what trains: the processor or an accelerator.
+// The one seam to what trains: the processor or an accelerator, by one framework or another.
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace c10 {
-struct Device;
-}
+#include "base/error.h"
+#include "network/network.h"
+#include "worker/training.h"
 
 namespace ampere::worker {
 
@@ -37,7 +38,6 @@ class Device {
   virtual ~Device() = default;
   virtual DeviceFacts facts() const = 0;
   virtual bool is_cpu() const = 0;
-  virtual c10::Device place() const = 0;
   // Bytes that a new network could take now.
   virtual std::int64_t free_memory() const = 0;
   // Returns when everything issued so far has finished.
@@ -46,15 +46,26 @@ class Device {
   virtual std::unique_ptr<Replay> capture(const std::function<void()>& step, int steps) = 0;
   // What launching a replay costs the device, whatever is in it; 0 where there is none.
   virtual double launch_seconds() = 0;
+  // The most bytes at one time of what the framework's allocator hands out while `work` runs. Throws
+  // Error{kBadInput} where the framework does not tell.
+  virtual std::int64_t peak_memory(const std::function<void()>& /*work*/) {
+    throw bad_input("memory: " + framework() + " does not tell what its allocator hands out");
+  }
   // Hands back memory that is kept for later use.
   virtual void trim() = 0;
+
+  // "libtorch 1.13.1": part of the fingerprint, so that profiles of two frameworks never mix.
+  virtual std::string framework() const = 0;
+  // The matrix library that is really loaded.
+  virtual std::string blas() const = 0;
+  // Throws Error{kOutOfMemory} when the network cannot fit the device, Error{kBadInput} when it cannot be
+  // trained.
+  virtual std::unique_ptr<Training> start(const Network& network, std::int64_t batch,
+                                          const TrainerOptions& options) = 0;
+  // A matrix product of some milliseconds, made by so many CPU threads as far as they can be had.
+  virtual std::function<void()> shared_work(int threads) = 0;
+  // What an exception of the framework means: its first line, and whether memory ran out.
+  virtual Error explain(const std::exception_ptr& exception) const = 0;
 };
-
-// `which` is "cpu", "cuda" or "auto" (an accelerator where there is one). Throws Error{kBadInput}
-// when there is no such device here or this worker was built without it.
-std::unique_ptr<Device> open_device(const std::string& which);
-
-// Null when there is no usable CUDA device; then `why` says so.
-std::unique_ptr<Device> open_cuda_device(std::string& why);
 
 }  // namespace ampere::worker

@@ -10,12 +10,17 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
+
+#include "base/error.h"
 
 // Present only when jemalloc replaces malloc.
 extern "C" __attribute__((weak)) int mallctl(const char*, void*, std::size_t*, void*, std::size_t);
 
 namespace ampere::worker {
 namespace {
+
+constexpr int kThreadsPerCore = 4;  // more only wait for each other; as in python/ampere/worker/recipe.py
 
 // The value after "key:" or "key" in a file of such lines.
 std::optional<std::string> line_after(const char* path, const std::string& key) {
@@ -107,6 +112,15 @@ void trim_allocator() {
     mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);  // 4096 stands for all arenas
   } else {
     malloc_trim(0);
+  }
+}
+
+void check_threads(int threads) {
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (threads > kThreadsPerCore * cores) {
+    throw bad_input("recipe: " + std::to_string(threads) + " threads are too many for this machine's " +
+                    std::to_string(cores) + " cores; " + std::to_string(kThreadsPerCore * cores) +
+                    " is the most");
   }
 }
 

@@ -20,6 +20,9 @@ std::string loaded_allocator();
 // Hands freed memory back to the system.
 void trim_allocator();
 
+// Throws Error{kBadInput} where so many threads are many more than the machine has cores.
+void check_threads(int threads);
+
 // CPU time used so far, by all threads of this process and by the calling one.
 struct CpuSeconds {
   double process = 0;

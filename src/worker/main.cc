@@ -1,16 +1,14 @@
 // ampere-worker: trains the networks it is sent and meters them. docs/protocol.md says how to talk to it.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "ampere/version.h"
 #include "base/error.h"
-#include "worker/detect.h"
+#include "worker/hang_up.h"
+#include "worker/program.h"
 #include "worker/session.h"
+#include "worker/torch_device.h"
 #include "worker/trace.h"
 #include "worker/translate.h"
 
@@ -30,15 +28,6 @@ constexpr const char* kHelp =
     "(off)\n"
     "  --version, --help\n";
 
-int threads_from(const std::string& text) {
-  char* end = nullptr;
-  const long value = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || value < 1 || value > 4096) {
-    throw ampere::bad_input("--threads must be a whole number between 1 and 4096, found \"" + text + "\"");
-  }
-  return static_cast<int>(value);
-}
-
 bool on_or_off(const std::string& name, const std::string& text) {
   if (text != "on" && text != "off")
     throw ampere::bad_input(name + " must be on or off, found \"" + text + "\"");
@@ -48,22 +37,13 @@ bool on_or_off(const std::string& name, const std::string& text) {
 ampere::worker::SessionOptions options_from(int argc, char** argv) {
   ampere::worker::SessionOptions options;
   bool tracer = false;
-  for (int i = 1; i < argc; ++i) {
-    std::string name = argv[i], value;
-    if (const std::size_t at = name.find('='); at != std::string::npos) {
-      value = name.substr(at + 1);
-      name.resize(at);
-    } else if (i + 1 < argc) {
-      value = argv[++i];
-    } else {
-      throw ampere::bad_input("unknown argument or missing value: " + name);
-    }
+  for (const auto& [name, value] : ampere::worker::arguments(argc, argv)) {
     if (name == "--device") {
       options.device = value;
     } else if (name == "--meter") {
       options.meter = value;
     } else if (name == "--threads") {
-      options.threads = threads_from(value);
+      options.threads = ampere::worker::threads_from(value);
     } else if (name == "--tracer") {
       tracer = on_or_off(name, value);
     } else {
@@ -80,13 +60,6 @@ ampere::worker::SessionOptions options_from(int argc, char** argv) {
   return options;
 }
 
-// Standard output belongs to the protocol alone: whatever a library prints goes to standard error.
-std::FILE* take_over_stdout() {
-  const int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return nullptr;
-  return fdopen(fd, "w");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -101,8 +74,9 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
     const ampere::worker::SessionOptions options = options_from(argc, argv);
-    std::FILE* out = take_over_stdout();
+    std::FILE* out = ampere::worker::take_over_stdout();
     if (!out) throw ampere::Error(ampere::ErrorKind::kFailed, "standard output is closed");
+    ampere::worker::end_when_unheard(fileno(out));
     ampere::worker::Session session(options);
     return ampere::worker::serve(session, stdin, out);
   } catch (...) {

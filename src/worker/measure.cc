@@ -9,8 +9,6 @@
 #include "base/statistics.h"
 #include "meter/timing.h"
 #include "meter/window.h"
-#include "worker/trainer.h"
-#include "worker/translate.h"
 
 namespace ampere::worker {
 namespace {
@@ -29,7 +27,7 @@ constexpr CaptureLength kForTime{0.002, 16};
 
 // Time to issue one iteration while the device has nothing else to do. Slow iterations are sampled
 // less, but three times at least.
-double host_seconds(Trainer& trainer, Device& device, Phase phase, double budget_s) {
+double host_seconds(Training& trainer, Device& device, Phase phase, double budget_s) {
   std::vector<double> samples;
   const Seconds begin = now();
   for (int i = 0; i < kHostSamples && (i < 3 || (now() - begin).value() < budget_s); ++i) {
@@ -42,7 +40,7 @@ double host_seconds(Trainer& trainer, Device& device, Phase phase, double budget
   return median(samples);
 }
 
-double eager_seconds(Trainer& trainer, Device& device, Phase phase) {
+double eager_seconds(Training& trainer, Device& device, Phase phase) {
   device.synchronise();
   const Seconds start = now();
   trainer.step(phase);
@@ -56,14 +54,14 @@ struct Captured {
   std::string note;
 };
 
-Captured capture(Trainer& trainer, Device& device, Phase phase, const CaptureLength& length) {
+Captured capture(Training& trainer, Device& device, Phase phase, const CaptureLength& length) {
   if (device.is_cpu()) return {nullptr, 1, "a CPU has nothing to replay: measured eagerly"};
   const double step_s = eager_seconds(trainer, device, phase);
   const int steps = std::clamp(static_cast<int>(std::ceil(length.seconds / step_s)), 2, length.most_steps);
   try {
     return {device.capture([&] { trainer.step(phase); }, steps), steps, ""};
   } catch (...) {
-    const Error error = translate(std::current_exception());
+    const Error error = device.explain(std::current_exception());
     if (error.kind() == ErrorKind::kOutOfMemory) throw;
     return {nullptr, 1,
             std::string("measured eagerly, since the steps could not be captured: ") + error.what()};
@@ -97,6 +95,7 @@ void meter_energy(Measurement& m, const MeasureRequest& request, const Work& wor
   m.modelled = source.meter->info().modelled;
   m.metering_overhead = summary.overhead;
   m.discrepancy = summary.discrepancy;
+  m.drift = summary.drift;
   m.meter = source.meter->info().name;
   m.before = summary.before;
   m.after = summary.after;
@@ -154,8 +153,9 @@ Measurement measure(const MeasureRequest& request, Device& device, MeterInUse* s
   training.loss = request.loss;
   training.input_grad = request.input_grad;
   training.recipe = request.recipe;
-  Trainer trainer(request.network, request.batch, training, device);
-  for (int i = 0; i < kSettlingSteps; ++i) trainer.step();
+  const std::unique_ptr<Training> started = device.start(request.network, request.batch, training);
+  Training& trainer = *started;
+  for (int i = 0; i < kSettlingSteps; ++i) trainer.step(Phase::kIteration);
   const Phase phase = request.phase;
   if (phase != Phase::kIteration) trainer.step(phase);
   device.synchronise();
@@ -203,6 +203,17 @@ Measurement measure(const MeasureRequest& request, Device& device, MeterInUse* s
   return m;
 }
 
+std::int64_t measure_memory(const Network& network, std::int64_t batch, const Recipe& recipe,
+                            Device& device) {
+  return device.peak_memory([&] {
+    TrainerOptions training;
+    training.recipe = recipe;
+    const std::unique_ptr<Training> trainer = device.start(network, batch, training);
+    for (int i = 0; i < kSettlingSteps; ++i) trainer->step(Phase::kIteration);
+    device.synchronise();
+  });
+}
+
 IdlePower measure_idle(double seconds, Device& device, MeterInUse& source) {
   device.synchronise();
   auto sleep = [](Seconds s) { std::this_thread::sleep_for(std::chrono::duration<double>(s.value())); };
@@ -230,17 +241,17 @@ TrainSummary train(const Network& network, std::int64_t batch, const Recipe& rec
   TrainerOptions training;
   training.recipe = recipe;
   training.learning_rate = recipe.optimizer == "adam" ? 1e-3 : 1e-2;
-  Trainer trainer(network, batch, training, device);
+  const std::unique_ptr<Training> trainer = device.start(network, batch, training);
   TrainSummary summary;
   device.synchronise();
   const Seconds start = now();
   for (std::int64_t i = 0; i < iterations; ++i) {
-    trainer.step();
-    if (i == 0) summary.loss_first = trainer.last_loss().value_or(0);
+    trainer->step(Phase::kIteration);
+    if (i == 0) summary.loss_first = trainer->last_loss().value_or(0);
   }
   device.synchronise();
   summary.time_s = (now() - start).value();
-  summary.loss_last = trainer.last_loss().value_or(0);
+  summary.loss_last = trainer->last_loss().value_or(0);
   return summary;
 }
 

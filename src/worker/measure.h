@@ -10,6 +10,9 @@
 
 namespace ampere::worker {
 
+// The most memory that training the network takes: a few steps are made.
+std::int64_t measure_memory(const Network& network, std::int64_t batch, const Recipe& recipe, Device& device);
+
 // `source` may be null where the request does not ask for energy. Throws what Trainer and measure_windows
 // throw.
 Measurement measure(const MeasureRequest& request, Device& device, MeterInUse* source);

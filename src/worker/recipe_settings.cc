@@ -5,16 +5,11 @@
 #include <torch/torch.h>
 #include <torch/version.h>
 
-#include <algorithm>
-#include <string>
-#include <thread>
-
 #include "base/error.h"
+#include "worker/host.h"
 
 namespace ampere::worker {
 namespace {
-
-constexpr int kThreadsPerCore = 4;  // more only wait for each other; as in python/ampere/worker/recipe.py
 
 // The calls changed their names in LibTorch 2.4.
 void set_autocast(bool cpu, bool on) {
@@ -36,12 +31,7 @@ void set_autocast(bool cpu, bool on) {
 }  // namespace
 
 void set_threads(int threads) {
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  if (threads > kThreadsPerCore * cores) {
-    throw bad_input("recipe: " + std::to_string(threads) + " threads are too many for this machine's " +
-                    std::to_string(cores) + " cores; " + std::to_string(kThreadsPerCore * cores) +
-                    " is the most");
-  }
+  check_threads(threads);
   at::set_num_threads(threads);
   // The pthread build of OpenBLAS does not ask OpenMP how many threads it may use.
   if (void* set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))

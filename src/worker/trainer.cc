@@ -3,11 +3,10 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "base/error.h"
-#include "network/cost.h"
 #include "worker/captured_part.h"
+#include "worker/fit.h"
 #include "worker/network_module.h"
 #include "worker/recipe_settings.h"
 
@@ -15,20 +14,6 @@ namespace ampere::worker {
 namespace {
 
 using Tensors = std::vector<torch::Tensor>;
-
-// Weights, gradients and up to two optimizer states, and activations with their gradients and the
-// workspace of the kernels.
-void check_memory(const Network& network, std::int64_t batch, const Device& device) {
-  const Cost cost = network_cost(network, batch);
-  const double need = cost.parameters * 4 * 4 + cost.activation_bytes * 3;
-  const double free = static_cast<double>(device.free_memory());
-  if (need <= free) return;
-  std::ostringstream message;
-  message.precision(3);
-  message << "network " << network.name() << " at batch " << batch << " needs about " << need / 1e9
-          << " GB, and " << free / 1e9 << " GB of memory are free; use a smaller batch or fewer channels";
-  throw Error(ErrorKind::kOutOfMemory, message.str());
-}
 
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const std::string& name, const Tensors& parameters,
                                                         double rate) {
@@ -115,7 +100,8 @@ struct Trainer::State {
   void run_phase(Phase phase);
 };
 
-Trainer::Trainer(const Network& network, std::int64_t batch, const TrainerOptions& options, Device& device)
+Trainer::Trainer(const Network& network, std::int64_t batch, const TrainerOptions& options,
+                 TorchDevice& device)
     : state_(std::make_unique<State>()) {
   const std::vector<Tensor> shapes = infer_shapes(network, batch);
   check_memory(network, batch, device);

@@ -18,7 +18,7 @@ constexpr std::int64_t kBatch = 3;
 
 class TrainerTest : public testing::Test {
  protected:
-  std::unique_ptr<Device> device_ = open_device("cpu");
+  std::unique_ptr<TorchDevice> device_ = open_device("cpu");
 };
 
 std::vector<std::vector<std::int64_t>> inferred_outputs(const Network& network) {
@@ -123,7 +123,7 @@ TEST_F(TrainerTest, NetworksWithoutWeightsRun) {
   }
 }
 
-ErrorKind kind_of(const std::string& nodes, std::int64_t batch, Device& device) {
+ErrorKind kind_of(const std::string& nodes, std::int64_t batch, TorchDevice& device) {
   try {
     Trainer(network_of(nodes), batch, {}, device).step();
   } catch (const Error& e) {

@@ -47,13 +47,13 @@ class DeviceData {
   std::int64_t classes;
 };
 
-std::shared_ptr<DeviceData> load_data(const std::string& folder, Device& device) {
+std::shared_ptr<DeviceData> load_data(const std::string& folder, TorchDevice& device) {
   return std::make_shared<DeviceData>(read_image_data(folder), device.place());
 }
 
 struct TrainingRun::State {
   std::shared_ptr<DeviceData> data;
-  Device& device;
+  TorchDevice& device;
   std::int64_t batch;
   std::vector<std::int64_t> input;  // shape of a batch, as the network reads it
   std::unique_ptr<Trainer> trainer;
@@ -83,7 +83,7 @@ struct TrainingRun::State {
 };
 
 TrainingRun::TrainingRun(const Network& network, std::int64_t batch, const Recipe& recipe,
-                         std::shared_ptr<DeviceData> data, Device& device)
+                         std::shared_ptr<DeviceData> data, TorchDevice& device)
     : state_(std::make_unique<State>(
           State{std::move(data), device, batch, {}, nullptr, std::mt19937_64(), {}, 0})) {
   State& s = *state_;

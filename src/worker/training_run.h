@@ -8,15 +8,15 @@
 
 #include "measure/recipe.h"
 #include "network/network.h"
-#include "worker/device.h"
 #include "worker/idx.h"
 #include "worker/meter_in_use.h"
+#include "worker/torch_device.h"
 
 namespace ampere::worker {
 
 // A data set on the device, as floats of mean 0 and deviation 1; read once for all runs.
 class DeviceData;
-std::shared_ptr<DeviceData> load_data(const std::string& folder, Device& device);
+std::shared_ptr<DeviceData> load_data(const std::string& folder, TorchDevice& device);
 
 // What one stretch took. Testing is not part of it.
 struct Stretch {
@@ -34,7 +34,7 @@ class TrainingRun {
  public:
   // Throws Error{kBadInput} when the network does not read such images or cannot tell so many classes.
   TrainingRun(const Network& network, std::int64_t batch, const Recipe& recipe,
-              std::shared_ptr<DeviceData> data, Device& device);
+              std::shared_ptr<DeviceData> data, TorchDevice& device);
   ~TrainingRun();
 
   // The meter is read before and after, with the device at rest, at its ticks where it has any.

@@ -63,6 +63,7 @@ def description(device: torch.device) -> dict[str, Any]:
         "name": names[0] if names else "cpu",
         "type": "cpu",
         "cores": os.cpu_count() or 1,
+        **cores_and_governor(),
         "memory_bytes": total_bytes(),
         "driver": "",
         "framework": framework,
@@ -70,6 +71,35 @@ def description(device: torch.device) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "allocator": "glibc",
     }
+
+
+def cores_and_governor() -> dict[str, str]:
+    """Which cores this process may run on, alike ones together, and what sets their clocks; empty where the kernel
+    tells nothing. As src/meter/cpu_cores.cc has it."""
+    root = Path(os.environ.get("AMPERE_SYSFS_ROOT") or "/sys") / "devices/system/cpu"
+
+    def number(path: Path, unit: int = 1) -> int:
+        try:
+            return round(int(path.read_text()) / unit)
+        except (OSError, ValueError):
+            return 0
+
+    kinds: dict[tuple[int, int], int] = {}
+    governors = set()
+    for core in sorted(os.sched_getaffinity(0)):
+        folder = root / f"cpu{core}"
+        kind = number(folder / "cpufreq/cpuinfo_max_freq", 1000), number(folder / "cpu_capacity")
+        if any(kind):
+            kinds[kind] = kinds.get(kind, 0) + 1
+        try:
+            governors.add((folder / "cpufreq/scaling_governor").read_text().strip())
+        except OSError:
+            pass
+    words = [
+        f"{count}x" + (f" {clock} MHz" if clock else "") + (f" capacity {capacity}" if capacity else "")
+        for (clock, capacity), count in sorted(kinds.items(), reverse=True)
+    ]
+    return {"core_kinds": ", ".join(words), "governor": ", ".join(sorted(governors))}
 
 
 def driver_version() -> str:

@@ -29,7 +29,8 @@ LONGEST_S = 0.05  # a call that waits for the device itself would make it longer
 LEAST_OF_A_CALL = 0.3e-6
 CYCLES_PER_S = 1.98e9  # of waiting: no device is much quicker, and a slower one waits longer
 REPLAYED_S = 0.05
-TRUSTED = (0.75, 1.3)  # replayed over marked
+MOST_LONGER = 1.3  # replayed over marked: under its own load a step's clocks may be lower
+LEAST_LEFT = 0.5  # of a call's time, when what marks cost it is taken off
 
 
 def time_calls(params: dict[str, Any], device: torch.device) -> dict[str, Any]:
@@ -92,8 +93,26 @@ def as_replayed(times: list[float], replayed: float, recurrent: list[bool]) -> l
     if of_recurrent > 0:
         left = max(replayed - (sum(times) - of_recurrent), 0.05 * replayed)
         return [t * left / of_recurrent if flag else t for t, flag in zip(times, recurrent)]
-    factor = min(max(replayed / sum(times), TRUSTED[0]), TRUSTED[1]) if times else 1.0
+    total = sum(times)
+    if total > replayed:
+        times = less_each(times, replayed)
+        return [t * min(1.0, replayed / sum(times)) for t in times]
+    factor = min(replayed / total, MOST_LONGER) if total > 0 else 1.0
     return [t * factor for t in times]
+
+
+def less_each(times: list[float], total: float) -> list[float]:
+    """As much less for each as brings them down to the total, as far as that goes: a mark keeps a call from beginning
+    before the last one has ended, which costs the same whatever they do."""
+
+    def left(off: float) -> list[float]:
+        return [max(t - off, LEAST_LEFT * t) for t in times]
+
+    low, high = 0.0, max(times)
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if sum(left(middle)) < total else (middle, high)
+    return left(high)
 
 
 class Marks:

@@ -36,11 +36,11 @@
 
   // Of a table of layers. total: the energy that shares are of.
   ampere.layerColumns = (total) => [
-    {title: 'Layer', value: (l) => l.name, wide: true}, {title: 'Role', value: (l) => l.role}, {title: 'Kind', value: (l) => l.kind, wide: true},
-    {title: 'In', value: (l) => l.in, number: true}, {title: 'Out', value: (l) => l.out, number: true},
+    {title: 'Layer', value: (l) => l.name, wide: true}, {title: 'Role', value: (l) => l.role, from: 62}, {title: 'Kind', value: (l) => l.kind, wide: true, from: 62},
+    {title: 'In', value: (l) => l.in, number: true, from: 42}, {title: 'Out', value: (l) => l.out, number: true, from: 42},
     {title: 'Energy', value: (l) => l.energy_j[0], text: (l) => si(l.energy_j[0], 'J'), number: true},
-    {title: '95% interval', value: (l) => l.energy_j[2] - l.energy_j[1], text: (l) => si(l.energy_j[1], 'J') + ' to ' + si(l.energy_j[2], 'J')},
-    {title: 'Time', value: (l) => l.time_s[0], text: (l) => si(l.time_s[0], 's'), number: true},
+    {title: '95% interval', value: (l) => l.energy_j[2] - l.energy_j[1], text: (l) => si(l.energy_j[1], 'J') + ' to ' + si(l.energy_j[2], 'J'), from: 30},
+    {title: 'Time', value: (l) => l.time_s[0], text: (l) => si(l.time_s[0], 's'), number: true, from: 23},
     {title: 'Share', value: (l) => l.energy_j[0] / total, text: (l) => ampere.percent(l.energy_j[0] / total) + (l.extrapolated ? ' !' : ''), number: true}
   ];
 })();

@@ -15,16 +15,20 @@
   const make = ampere.make;
 
   // A table that sorts. columns: {title, value: row -> what to sort by, text: row -> what to show, number, wide,
+  // from: shown where the table has at least so many rem (of those that page.css knows), so that none is cut,
   // picked: row -> called when the cell, then a button, is pressed}. Returns the element to show and a function that
   // puts other rows in, sorted as before.
+  function classOf(column, cell) {
+    return [column.number && 'number', cell && !column.number && column.wide && 'wide', column.from && 'from-' + column.from].filter(Boolean).join(' ') || null;
+  }
   ampere.sortable = function (columns, rows, id) {
     const body = make('tbody');
-    const heads = columns.map((column, index) => make('th', {scope: 'col', class: column.number ? 'number' : null},
+    const heads = columns.map((column, index) => make('th', {scope: 'col', class: classOf(column)},
       make('button', {type: 'button', text: column.title, onclick: () => sort(index)})));
     let sorted = null;  // {index, falling}
     function cell(column, row) {
       const text = (column.text ? column.text(row) : column.value(row)) ?? '';
-      const classes = {class: column.number ? 'number' : column.wide ? 'wide' : null};
+      const classes = {class: classOf(column, true)};
       if (!column.picked) return make('td', {...classes, text: text});
       return make('td', classes, make('button', {type: 'button', class: 'plain', text: text, onclick: () => column.picked(row)}));
     }

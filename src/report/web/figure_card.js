@@ -68,7 +68,7 @@
     }
     fillControls();
     const title = make('h3', {text: figure.title});
-    const card = make('figure', {class: 'card', id: 'figure-' + figure.id, style: 'margin-left:0;margin-right:0'},
+    const card = make('figure', {class: 'card', id: 'figure-' + figure.id},
       title, make('p', {class: 'caption', text: figure.caption}), controls, holder, figure.words ? words : null);
     return {
       id: figure.id, card: card, draw: draw, chart: () => chart, choice: choice,

@@ -42,7 +42,7 @@
 
   function deviceCard(device) {
     const unwatched = device.read_s ? null
-      : make('p', {class: 'caption', style: 'margin:.9rem 0 0', text: 'Nothing here says how often the meter ticks: add what ampere detect --json prints with --results.'});
+      : make('p', {class: 'caption', text: 'Nothing here says how often the meter ticks: add what ampere detect --json prints with --results.'});
     section('device', 'Device').append(make('div', {class: 'card', id: 'device-card'}, ampere.facts(ampere.deviceFacts(device)), unwatched));
   }
 

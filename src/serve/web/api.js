@@ -1,6 +1,8 @@
 // Asking the server. What it refuses becomes a Problem, in its own words (RFC 9457).
+import {frozen, keptAnswer} from './frozen.js';
+
 const BASE = '/api/v1/';
-let token = sessionStorage.getItem('ampere-token') || '';
+let token = frozen ? '' : sessionStorage.getItem('ampere-token') || '';
 const askers = new Set(); // told when the server wants a token
 
 export class Problem extends Error {
@@ -8,6 +10,7 @@ export class Problem extends Error {
     super(problem.detail || problem.title || 'the server gave no reason');
     this.kind = problem.kind || '';
     this.status = problem.status || 0;
+    this.fields = problem.fields || []; // of the request, that it is about
   }
 }
 
@@ -27,6 +30,11 @@ function unreachable(error) {
 }
 
 async function asked(path, options) {
+  if (frozen) {
+    const answer = keptAnswer(path);
+    if (answer === undefined) throw new Problem({detail: 'This is a saved report, which has no answer to that.', kind: 'not_found'});
+    return {json: () => answer};
+  }
   const headers = {...(options.headers || {})};
   if (token) headers.Authorization = 'Bearer ' + token;
   let response;
@@ -60,6 +68,9 @@ export async function upload(file, reading) {
 }
 export async function bytes(path) {
   return (await asked(path, {})).blob();
+}
+export async function report(body) {
+  return (await asked('report', {method: 'POST', body: JSON.stringify(body), headers: {'Content-Type': 'application/json'}})).blob();
 }
 
 // Server-sent events, read from a stream: the browser's own reader of them cannot send a token. Calls

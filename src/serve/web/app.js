@@ -1,7 +1,8 @@
 // The page: what is chosen on the left, its answers on the right.
 import {html, render, ampere, useState, useEffect, useMemo, useRef} from './library.js';
 import {get, setToken} from './api.js';
-import {useChoices, set} from './state.js';
+import {frozen, keptViews} from './frozen.js';
+import {useChoices, set, refusedChoices} from './state.js';
 import {useAnswer, useTokenWanted} from './answers.js';
 import {NetworkPanel} from './network_panel.js';
 import {SettingsPanel} from './settings_panel.js';
@@ -10,6 +11,7 @@ import {PruneView} from './prune_view.js';
 import {TuneView} from './tune_view.js';
 import {PlanView} from './plan_view.js';
 import {DevicesView} from './devices_view.js';
+import {SaveReport, WhatWasAsked} from './report_view.js';
 import {ProblemBox} from './parts.js';
 
 const VIEWS = [
@@ -18,7 +20,7 @@ const VIEWS = [
   ['tune', 'Settings', TuneView],
   ['plan', 'Plan', PlanView],
   ['devices', 'Devices', DevicesView]
-];
+].filter(([view]) => !frozen || keptViews().includes(view));
 
 function TokenForm({wanted, given}) {
   const field = useRef();
@@ -37,6 +39,7 @@ function TokenForm({wanted, given}) {
 
 function Page({tick, retry}) {
   const choices = useChoices();
+  const [unsaved, setUnsaved] = useState(null);
   const status = useAnswer('status' + tick, (signal) => get('status', signal), 0);
   const zoo = useAnswer('models' + tick, (signal) => get('models', signal), 0);
   const store = useAnswer('devices' + tick, (signal) => get('devices', signal), 0);
@@ -53,19 +56,21 @@ function Page({tick, retry}) {
   const [, label, View] = VIEWS.find((v) => v[0] === choices.view) || VIEWS[0];
   const view = VIEWS.some((v) => v[0] === choices.view) ? choices.view : 'estimate';
   const device = devices.some((d) => d.id === choices.device) ? choices.device : devices.length ? devices[0].id : '';
+  const name = choices.id ? (about.value ? about.value.name : 'a network') : choices.zoo;
   useEffect(() => {
-    document.title = (choices.id ? (about.value ? about.value.name : 'a network') : choices.zoo) + ' · ' + label + ' · ampere';
-  }, [choices.zoo, choices.id, about.value, label]);
+    document.title = name + ' · ' + label + ' · ampere';
+  }, [name, label]);
   useEffect(() => {
     const version = status.value ? 'ampere ' + status.value.version : 'ampere';
     document.querySelector('footer').textContent =
       version +
       ' with Apache ECharts ' +
       window.echarts.version +
-      ' (Apache License 2.0), Preact (MIT) and htm (Apache License 2.0). Intervals are 95%. Nothing is loaded from anywhere but this server.';
+      ' (Apache License 2.0), Preact (MIT) and htm (Apache License 2.0). Intervals are 95%. ' +
+      (frozen ? 'This file loads nothing from anywhere.' : 'Nothing is loaded from anywhere but this server.');
   }, [status.value]);
   const problem = status.problem || zoo.problem || store.problem;
-  const panels = view !== 'plan';
+  const panels = view !== 'plan' || frozen;
   const ready = store.value && zoo.value && (!choices.id || about.value || about.problem);
   return html`<nav aria-label="Views">${VIEWS.map(
     ([key, title]) => html`<a key=${key} href=${'#view=' + key} aria-current=${key === view ? 'page' : null}
@@ -75,11 +80,18 @@ function Page({tick, retry}) {
           set({view: key}, true);
         }
       }}>${title}</a>`
-  )}</nav>
+  )}${ready && !frozen && html`<${SaveReport} choices=${choices} devices=${devices} view=${view} name=${name}
+      fail=${setUnsaved} />`}</nav>
     <main id="main" tabindex="-1" class=${panels ? 'panels ' + view : ''} data-ready=${ready ? 'yes' : 'no'}>
       ${problem && html`<div class="whole"><${ProblemBox} problem=${problem}><p class="after"><button type="button"
         onClick=${retry}>Try again</button></p></${ProblemBox}></div>`}
-      ${panels && html`<div class="chosen"><${NetworkPanel} choices=${choices} models=${models} about=${about.value} /><${SettingsPanel}
+      ${unsaved && html`<div class="whole"><${ProblemBox} problem=${unsaved} /></div>`}
+      ${refusedChoices().map(
+        ([key, value, shown]) => html`<p key=${key} class="note whole refused" role="alert">The address asks for ${key}\u00a0=\u00a0${value.slice(0, 40)},
+          which cannot be; ${shown} is shown.</p>`
+      )}
+      ${frozen && html`<div class="chosen"><${WhatWasAsked} about=${about.value} /></div>`}
+      ${panels && !frozen && html`<div class="chosen"><${NetworkPanel} choices=${choices} models=${models} about=${about.value} /><${SettingsPanel}
         choices=${choices} models=${models} about=${about.value} /></div>`}
       <div class="answers" key=${view}>
         <${ProblemBox} problem=${about.problem} />
@@ -104,5 +116,6 @@ function App() {
 document
   .getElementById('skip')
   .addEventListener('click', () => document.querySelector('.answers, main')?.scrollIntoView() ?? document.getElementById('main').focus());
+if (frozen) document.querySelector('.lead').textContent = 'A saved report: ' + frozen.title.replace(/ · ampere$/, '');
 ampere.theme.apply();
 render(html`<${App} />`, document.getElementById('app'));

@@ -1,6 +1,7 @@
 // Devices with what is known of them, and profiling: start it, watch it, stop it, go on.
 import {html, ampere, useMemo, useState} from './library.js';
 import {get, post} from './api.js';
+import {frozen} from './frozen.js';
 import {question, work} from './state.js';
 import {useAnswer} from './answers.js';
 import {Facts, ProblemBox, SaveJson, SaveCsv, Table} from './parts.js';
@@ -59,8 +60,8 @@ function DeviceCard({device, name, estimate, busy, recipe}) {
       class="caption">Nothing can be told of it yet: ${(estimate.problem.detail || estimate.problem.title || '').split('\n')[0]}</p>`}
     ${estimate && !estimate.problem && html`<ul
       class="words">${wordsOf(estimate).length ? wordsOf(estimate).map((w) => html`<li>${w}</li>`) : html`<li>All of its layers are known.</li>`}</ul>`}
-    <details class="knowledge" onToggle=${(e) => setOpen(e.target.open)}>
-      <summary>How well networks of the zoo are known</summary>${open && html`<${Knowledge} device=${device} recipe=${recipe} />`}</details>
+    ${!frozen && html`<details class="knowledge" onToggle=${(e) => setOpen(e.target.open)}>
+      <summary>How well networks of the zoo are known</summary>${open && html`<${Knowledge} device=${device} recipe=${recipe} />`}</details>`}
     <details><summary>Its profile</summary><${Table} label=${'Profile of ' + device.name} rows=${device.recipes || []} columns=${[
       {title: 'Trained with', value: (r) => r.recipe},
       {title: 'Kinds', value: (r) => r.kinds, number: true},
@@ -90,5 +91,5 @@ export function DevicesView({choices, devices, refresh, status}) {
     <div class="device-cards">${devices.map((d) => html`<${DeviceCard} key=${d.id} device=${d} name=${name} estimate=${gains.get(d.id)}
       busy=${known.busy} recipe=${recipe} />`)}</div>
     <${ProblemBox} problem=${known.problem} />
-    <${Profiling} status=${status} choices=${choices} refresh=${refresh} />`;
+    ${!frozen && html`<${Profiling} status=${status} choices=${choices} refresh=${refresh} />`}`;
 }

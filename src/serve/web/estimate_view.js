@@ -1,6 +1,7 @@
 // What training costs on each device, and where the joules go.
 import {html, ampere, useState, useMemo, useEffect} from './library.js';
-import {set, question, money, work} from './state.js';
+import {set, estimateQuestion} from './state.js';
+import {frozen} from './frozen.js';
 import {post} from './api.js';
 import {useAnswer} from './answers.js';
 import {Figure, Table, ProblemBox, SaveJson, SaveCsv, Spoken} from './parts.js';
@@ -63,10 +64,8 @@ export function wordsOf(e, sheet) {
 }
 
 export function EstimateView({choices, devices, sheets}) {
-  const limit = choices.limit ? {power_limit_w: Number(choices.limit)} : {};
-  const asked = {...question(choices), ...work(choices), ...money(choices), ...limit, layers: true};
-  const wanted = (choices.sheets || '').split(',').filter(Boolean);
-  if (wanted.length) asked.devices = [...devices.map((d) => d.id), ...wanted];
+  const asked = estimateQuestion(choices, devices);
+  const wanted = choices.sheets.split(',').filter(Boolean);
   const key = JSON.stringify(asked);
   const answer = useAnswer(key, (signal) => post('estimate', asked, signal));
   const {network: which, batch, dims} = asked,
@@ -123,6 +122,7 @@ export function EstimateView({choices, devices, sheets}) {
       <${ProblemBox} problem=${{message: r.problem.detail || r.problem.title || 'No reason was given'}} /></div>`)}
     ${
       sheets.length > 0 &&
+      !frozen &&
       html`<details class="card" open=${wanted.length > 0}><summary>Devices that nobody measured, by their data sheets</summary><div
         class="checks">${sheets.map(
         (s) => html`<label key=${s.id}><input type="checkbox"

@@ -1,9 +1,9 @@
 // Where the layers of a network stand when it is drawn from top to bottom: each below all that it reads, edges that pass
 // others led around them.
 
-export const WIDE = 152,
-  HIGH = 34,
-  GAP = 24,
+export const WIDE = 152;
+export const HIGH = 34;
+const GAP = 24,
   LANE = 10,
   SPACE = 16;
 

@@ -26,7 +26,7 @@ export function NetworkPanel({choices, models, about}) {
       set({...unsized(), id: network.id, zoo: '', ...(network.batch > 1 ? {batch: String(network.batch)} : {})}, true);
     } catch (error) {
       setProblem(error);
-      const missing = missingOf(error.message);
+      const missing = missingOf(error);
       if (missing.length) setPending({file, reading, missing});
     }
     setBusy('');
@@ -109,7 +109,7 @@ export function NetworkPanel({choices, models, about}) {
       ${
         last.current &&
         last.current.id === choices.id &&
-        about.notes.some((note) => note.includes('--restore-batchnorm')) &&
+        about.notes.some((note) => note.includes('restore_batchnorm')) &&
         html`<p class="after"><button type="button"
           onClick=${() => take(last.current.file, [...last.current.reading, ['restore_batchnorm', 'true']])}>Put batch norms back</button></p>`
       }`
@@ -118,8 +118,9 @@ export function NetworkPanel({choices, models, about}) {
 }
 
 // What has to be said of a file beside it, by what the importer misses.
-function missingOf(message) {
-  const named = /names but no sizes: ([^;]+);/.exec(message);
+function missingOf(problem) {
+  const asks = (field) => (problem.fields || []).includes(field);
+  const named = asks('dim') && /names but no sizes: ([^;]+);/.exec(problem.message);
   if (named)
     return [...new Set(named[1].split(',').map((name) => name.trim()))].map((name) => ({
       kind: 'dim',
@@ -127,8 +128,8 @@ function missingOf(message) {
       before: name + '=',
       hint: '224'
     }));
-  if (/--input/.test(message)) return [{kind: 'input', label: 'Shape of what it reads, without the batch', before: '', hint: '3x224x224'}];
-  if (/--ignore-unsupported/.test(message)) return [{kind: 'ignore_unsupported', label: 'Go on without them'}];
+  if (asks('input')) return [{kind: 'input', label: 'Shape of what it reads, without the batch', before: '', hint: '3x224x224'}];
+  if (asks('ignore_unsupported')) return [{kind: 'ignore_unsupported', label: 'Go on without them'}];
   return [];
 }
 // The same as parameters of an upload. Several shapes may stand in one field.

@@ -2,6 +2,7 @@
 import {html, ampere, useMemo, useState} from './library.js';
 import {set, zooName, work, money, USUAL} from './state.js';
 import {post} from './api.js';
+import {frozen} from './frozen.js';
 import {useAsked, AskButton} from './asked.js';
 import {Figure, Table, ProblemBox, SaveJson, Spoken, save} from './parts.js';
 import {planFigure, batteryFigure} from './plan_figures.js';
@@ -77,7 +78,7 @@ function Rows({title, what, fields, rows, change, profiles}) {
 }
 
 export function PlanView({choices, devices}) {
-  const answer = useAsked();
+  const answer = useAsked('plan', 'schedule');
   const [wrong, setWrong] = useState('');
   const file = useMemo(() => {
     try {
@@ -88,14 +89,15 @@ export function PlanView({choices, devices}) {
     return first(choices, devices);
   }, [choices.jobs, devices]);
   const put = (changed) => set({jobs: JSON.stringify(changed)});
-  const query = new URLSearchParams({...(choices.planrisk ? {risk: choices.planrisk + '%'} : {}), ...money(choices)}).toString();
+  const options = {...(choices.planrisk ? {risk: choices.planrisk + '%'} : {}), ...money(choices)};
+  const query = new URLSearchParams(options).toString();
   const key = JSON.stringify([file, query]);
   const plan = answer.value;
   const shown = useMemo(() => plan && {gantt: planFigure(plan), batteries: batteryFigure(plan, JSON.parse(answer.of)[0])}, [plan]);
   const si = ampere.si;
-  return html`<form class="card" onSubmit=${(e) => {
+  return html`${!frozen && html`<form class="card" onSubmit=${(e) => {
     e.preventDefault();
-    answer.ask(key, (signal) => post('schedule' + (query && '?' + query), file, signal));
+    answer.ask(key, (signal) => post('schedule' + (query && '?' + query), file, signal), {schedule: file, schedule_options: options});
   }} aria-labelledby="plan-title">
       <h2 id="plan-title">Plan jobs</h2>
       <p class="caption">Quantities are text with their unit: 15Wh, 18W, 8h. Devices without a battery hang on the mains.</p>
@@ -118,7 +120,7 @@ export function PlanView({choices, devices}) {
           onClick=${() => save('jobs.json', 'application/json', JSON.stringify(file, null, 2) + '\n')}>Download the jobs file</button>
           <button type="button" onClick=${() => set({jobs: USUAL.jobs})}>Start anew</button></p></details>
       <${AskButton} answer=${answer} text="Plan" now=${key} />
-    </form>
+    </form>`}
     <${ProblemBox} problem=${answer.problem} />
     ${
       plan &&
@@ -132,15 +134,16 @@ export function PlanView({choices, devices}) {
         html`<div class="card"><h3>Planned</h3><${Table} id="plan-table" label="Planned jobs" rows=${plan.jobs} columns=${[
           {title: 'Job', value: (j) => j.name, wide: true},
           {title: 'Device', value: (j) => j.device, wide: true},
-          {title: 'Start', value: (j) => j.start_s, text: (j) => ampere.duration(j.start_s), number: true},
+          {title: 'Start', value: (j) => j.start_s, text: (j) => ampere.duration(j.start_s), number: true, from: 30},
           {title: 'End', value: (j) => j.end_s, text: (j) => ampere.duration(j.end_s), number: true},
           {title: 'Energy', value: (j) => j.energy_j, text: (j) => si(j.energy_j, 'J'), number: true},
-          {title: 'Set aside', value: (j) => j.energy_set_aside_j, text: (j) => si(j.energy_set_aside_j, 'J'), number: true},
+          {title: 'Set aside', value: (j) => j.energy_set_aside_j, text: (j) => si(j.energy_set_aside_j, 'J'), number: true, from: 42},
           {
             title: 'Battery after',
             value: (j) => j.battery_after_j,
             text: (j) => (j.battery_after_j === null ? '' : si(j.battery_after_j / 3600, 'Wh')),
-            number: true
+            number: true,
+            from: 42
           }
         ]} /></div>`
       }

@@ -2,6 +2,7 @@
 import {html, ampere, useState} from './library.js';
 import {set, question, work} from './state.js';
 import {post, bytes} from './api.js';
+import {frozen} from './frozen.js';
 import {useAsked, AskButton} from './asked.js';
 import {Slider, Choice, Field, even} from './controls.js';
 import {Table, ProblemBox, SaveJson, SaveCsv, Spoken, save} from './parts.js';
@@ -13,7 +14,7 @@ const RANKS = [
 const si = ampere.si;
 
 export function PruneView({choices, devices, device}) {
-  const answer = useAsked();
+  const answer = useAsked('prune', 'prune');
   const [missing, setMissing] = useState(null);
   const asked = {...question(choices), ...work(choices), device, budget: choices.budget, rank: choices.rank};
   if (choices.multiple) asked.multiple_of = Number(choices.multiple);
@@ -24,7 +25,7 @@ export function PruneView({choices, devices, device}) {
   async function download() {
     try {
       setMissing(null);
-      const file = p.id ? await bytes('networks/' + encodeURIComponent(p.id) + '/file') : JSON.stringify(p.network, null, 2);
+      const file = p.id && !frozen ? await bytes('networks/' + encodeURIComponent(p.id) + '/file') : JSON.stringify(p.network, null, 2);
       save(ampere.slug(p.model) + '-pruned.json', 'application/json', file);
     } catch (problem) {
       setMissing(problem);
@@ -32,9 +33,9 @@ export function PruneView({choices, devices, device}) {
   }
   const change = (name, before, after, text) =>
     html`<div><b>${text(after)}</b><span>${name}, was ${text(before)} (${ampere.percent(after / before)})</span></div>`;
-  return html`<form class="card" onSubmit=${(e) => {
+  return html`${!frozen && html`<form class="card" onSubmit=${(e) => {
     e.preventDefault();
-    answer.ask(key, (signal) => post('prune', asked, signal));
+    answer.ask(key, (signal) => post('prune', asked, signal), {prune: asked});
   }} aria-labelledby="prune-title">
       <h2 id="prune-title">Prune to a budget</h2>
       <p class="caption">Channels are taken away until training takes no more than the budget. What comes out is a network file to train from scratch or to copy weights into.</p>
@@ -51,13 +52,13 @@ export function PruneView({choices, devices, device}) {
           change=${(v) => set({risk: v})} />
       </div>
       <${AskButton} answer=${answer} text="Prune" now=${key} />
-    </form>
+    </form>`}
     <${ProblemBox} problem=${answer.problem} />
     ${
       p &&
       html`<div class="card" id="prune-answer"><div class="title"><h3>${p.network?.name || p.model}</h3>
         <button type="button" class="main" onClick=${download}>Download the network</button>
-        ${p.id && html`<button type="button"
+        ${p.id && !frozen && html`<button type="button"
           onClick=${() => set({id: p.id, zoo: '', view: 'estimate'}, true)}>Estimate it</button>`}<${SaveJson} name="pruned" value=${p} />
         <${SaveCsv} name="pruned"
           rows=${() => ({header: ['group', 'layers', 'channels_before', 'channels'], rows: p.groups.map((g) => [g.name, g.layers.join(' '), g.channels_before, g.channels])})} /></div>
@@ -78,7 +79,7 @@ export function PruneView({choices, devices, device}) {
           text: (g) => ampere.percent(g.channels / g.channels_before),
           number: true
         },
-        {title: 'Why not fewer', value: (g) => g.untouched || '', wide: true}
+        {title: 'Why not fewer', value: (g) => g.untouched || '', wide: true, from: 42}
       ]} />
       <${Spoken}
         text=${`Pruned: ${si(p.after.energy_j ?? null, 'J')} per iteration instead of ${si(p.before.energy_j ?? null, 'J')}`} /></div>`

@@ -1,6 +1,7 @@
 // All that the reader has chosen, kept in the address, so that a link shows the same. Values are text; what is as usual
 // is left out.
 import {useState, useEffect} from './library.js';
+import {frozen, keptChoices} from './frozen.js';
 
 export const USUAL = {
   view: 'estimate',
@@ -30,15 +31,38 @@ export const USUAL = {
   sheets: '',
   device: ''
 };
+// What can be asked for; a link may say anything.
+const RANGES = {
+  batch: [1, 16777216],
+  samples: [1, 1e12],
+  epochs: [1, 1e9],
+  limit: [0, 1e5],
+  price: [0, 1e6],
+  multiple: [1, 16777216],
+  risk: [0, 50],
+  slower: [0, 1e6],
+  planrisk: [0, 50]
+};
 const followers = new Set();
+let refused = []; // choices of the address that cannot be: [name, value, what is shown instead]
 let state = read();
 let writing = 0;
 
+function cannotBe(key, value) {
+  const range = key.startsWith('dim.') ? RANGES.batch : RANGES[key];
+  if (!range || (value === '' && !USUAL[key])) return false;
+  return value === '' || !(Number(value) >= range[0] && Number(value) <= range[1]);
+}
+export const refusedChoices = () => refused;
+
 function read() {
-  const found = {...USUAL};
+  const found = {...USUAL, ...(frozen ? keptChoices() : {})};
+  refused = [];
   for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
     // Sizes are named by the network: "dim.height".
-    if (key in USUAL || /^dim\.[\w.-]{1,60}$/.test(key)) found[key] = value;
+    if (!Object.hasOwn(USUAL, key) && !/^dim\.[\w.-]{1,60}$/.test(key)) continue;
+    if (cannotBe(key, value)) refused.push([key, value, USUAL[key] || 'the usual one']);
+    else found[key] = value;
   }
   return found;
 }
@@ -56,6 +80,7 @@ function write(push) {
 // `step`: a new entry of the history, for what the back button should undo.
 export function set(changes, step) {
   if (step) write(false);
+  refused = [];
   state = {...state, ...changes};
   for (const key of Object.keys(state)) if (state[key] === '' && !(key in USUAL)) delete state[key];
   if (step) {
@@ -119,4 +144,12 @@ export function money(choices) {
 }
 export function work(choices) {
   return {samples: whole(choices.samples), epochs: whole(choices.epochs)};
+}
+// Of all devices that are known, and the data sheets that were picked.
+export function estimateQuestion(choices, devices) {
+  const asked = {...question(choices), ...work(choices), ...money(choices), layers: true};
+  if (choices.limit) asked.power_limit_w = Number(choices.limit);
+  const sheets = choices.sheets.split(',').filter(Boolean);
+  if (sheets.length) asked.devices = [...devices.map((d) => d.id), ...sheets];
+  return asked;
 }

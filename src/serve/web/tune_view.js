@@ -2,6 +2,7 @@
 import {html, ampere, useMemo} from './library.js';
 import {set, question, work, money} from './state.js';
 import {post} from './api.js';
+import {frozen} from './frozen.js';
 import {useAsked, AskButton} from './asked.js';
 import {Choice, Field, Slider} from './controls.js';
 import {Figure, Table, ProblemBox, SaveJson, Spoken} from './parts.js';
@@ -15,7 +16,7 @@ const OBJECTIVES = [
 ];
 
 export function TuneView({choices, devices, device}) {
-  const answer = useAsked();
+  const answer = useAsked('tune', 'tune');
   const list = (text) => text.split(/[\s,;]+/).filter(Boolean);
   const settings = [];
   for (const [key, name] of [
@@ -31,11 +32,13 @@ export function TuneView({choices, devices, device}) {
   const key = JSON.stringify(asked);
   const tuning = useMemo(() => answer.value && tuningOf(answer.value), [answer.value]);
   const figure = useMemo(() => tuning && ampere.settingFigures({tunings: [tuning]})[0], [tuning]);
+  const told = useMemo(() => tuning && withoutIdle(tuning), [tuning]);
+  const limited = told && told.some((p) => p.power_limit_w !== null);
   const si = ampere.si;
   const precisions = list(choices.precisions);
-  return html`<form class="card" onSubmit=${(e) => {
+  return html`${!frozen && html`<form class="card" onSubmit=${(e) => {
     e.preventDefault();
-    answer.ask(key, (signal) => post('tune', asked, signal));
+    answer.ask(key, (signal) => post('tune', asked, signal), {tune: asked});
   }} aria-labelledby="tune-title">
       <h2 id="tune-title">Settings to train with</h2>
       <p class="caption">The job under every combination of what may change, against the setting beside. Empty fields: what the device is known with.</p>
@@ -53,34 +56,47 @@ export function TuneView({choices, devices, device}) {
         )}</div></fieldset>
       </div>
       <${AskButton} answer=${answer} text="Compare settings" now=${key} />
-    </form>
+    </form>`}
     <${ProblemBox} problem=${answer.problem} />
     ${
       tuning &&
       html`<div id="tune-answer"><div class="title"><h2>The front</h2><${SaveJson} name="settings" value=${answer.value} /></div>
       ${figure && html`<${Figure} figure=${figure} of=${tuning} />`}
       <${Spoken} text=${figure.words({file: 0, shown: 0})[0]} />
-      <div class="card"><h3>All settings</h3><${Table} id="settings-table" label="Settings" rows=${tuning.points} picked=${tuning.best}
+      <div class="card"><h3>Settings</h3>${
+        told.length < tuning.points.length &&
+        html`<p class="caption">${tuning.points.length - told.length} limits that change nothing are left out.</p>`
+      }<${Table} id="settings-table" label="Settings" rows=${told} picked=${told.indexOf(tuning.points[tuning.best])}
         columns=${[
         {title: 'Batch', value: (p) => p.batch, number: true},
-        {title: 'Recipe', value: (p) => p.recipe},
+        {title: 'Recipe', value: (p) => p.recipe, wide: true, from: 30},
         {
           title: 'Limit',
           value: (p) => p.power_limit_w,
           text: (p) => (p.power_limit_w === null ? 'none' : p.power_limit_w + ' W'),
-          number: true
+          number: true,
+          from: limited ? undefined : 30
         },
         {title: 'Energy', value: (p) => p.energy_j[0], text: (p) => si(p.energy_j[0], 'J'), number: true},
         {
           title: '95% interval',
           value: (p) => p.energy_j[2] - p.energy_j[1],
-          text: (p) => si(p.energy_j[1], 'J') + ' to ' + si(p.energy_j[2], 'J')
+          text: (p) => si(p.energy_j[1], 'J') + ' to ' + si(p.energy_j[2], 'J'),
+          from: 42
         },
         {title: 'Time', value: (p) => p.time_s[0], text: (p) => ampere.duration(p.time_s[0]), number: true},
-        {title: 'On the front', value: (p) => (p.on_front ? 'yes' : 'no')},
-        {title: 'Mark', value: (p) => words(tuning, p)}
+        {title: 'On the front', value: (p) => (p.on_front ? 'yes' : 'no'), from: 42},
+        {title: 'Mark', value: (p) => words(tuning, p), from: limited ? 23 : undefined}
       ]} /></div></div>`
     }`;
+}
+// A power limit above what the device draws, or a clock above what it runs at, is no setting of its own.
+function withoutIdle(tuning) {
+  const seen = new Set();
+  const kept = (point, i) => i === tuning.best || i === tuning.present || (point.power_limit_w === null && point.clock_mhz === null);
+  const same = (p) => [p.batch, p.recipe, p.energy_j[0].toPrecision(4), p.time_s[0].toPrecision(4)].join();
+  tuning.points.filter(kept).forEach((p) => seen.add(same(p)));
+  return tuning.points.filter((p, i) => kept(p, i) || (!seen.has(same(p)) && seen.add(same(p))));
 }
 function words(tuning, point) {
   const at = tuning.points.indexOf(point);

@@ -1,0 +1,99 @@
+#include "work/call_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace ampere {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+double rounded(double bytes, const AllocatorStyle& style) {
+  return std::ceil(bytes / style.rounding) * style.rounding;
+}
+
+double bytes_at(const AtenCall& call, std::size_t place) {
+  const CallTensor* t = call.argument(place);
+  return t ? t->bytes() : 0;
+}
+
+// Steps of a recurrent layer are computed one after the other, and what each made is kept: the gates, and of
+// an LSTM the cell, its tanh and the state, of a GRU three products more.
+CallMemory recurrent(const AtenCall& call, bool lstm, const AllocatorStyle& style) {
+  CallMemory memory;
+  if (call.makes.empty() || !call.forward) return memory;
+  const CallTensor& y = *call.makes.front();
+  const std::size_t first_weight = lstm ? 3 : 2;
+  const CallTensor* hidden = call.argument(first_weight + 1);
+  if (!hidden || y.sizes.size() != 3) return memory;
+  const double layers_and_directions = call.argument(1) ? call.argument(1)->size(0) : 1;
+  const double states = y.size(0) * y.size(1) * hidden->size(1) * layers_and_directions * y.element_bytes;
+  memory.kept = (lstm ? 7.0 : 9.0) * states;
+  if (!style.accelerator) memory.within = (lstm ? 4.0 : 3.0) * states / layers_and_directions;
+  return memory;
+}
+
+// Scores are kept where no kernel does without them: with dropout on a processor.
+CallMemory attention(const AtenCall& call, const AllocatorStyle& style) {
+  CallMemory memory;
+  const CallTensor *q = call.argument(0), *k = call.argument(1);
+  if (!q || !k || !call.forward) return memory;
+  const double rows = q->elements() / std::max(1.0, q->size(-1));
+  memory.kept = rows * 4;  // the logarithm of the sum of each row
+  if (!style.accelerator && call.number(4) > 0) memory.kept = 3 * rows * k->size(-2) * q->element_bytes;
+  return memory;
+}
+
+// cuDNN's kernels want channels last: what lies otherwise is copied there and back.
+double convolution_within(const AtenCall& call, const AllocatorStyle& style) {
+  if (!style.accelerator) return 0;
+  const bool gradient = call.op == "convolution_backward";
+  const CallTensor* x = call.argument(gradient ? 1 : 0);
+  const double y = gradient ? bytes_at(call, 0) : call.makes.empty() ? 0 : call.makes.front()->bytes();
+  if (!x || x->channels_last()) return 0;
+  return x->bytes() + y;
+}
+
+}  // namespace
+
+AllocatorStyle allocator_style_of(const Json& fingerprint) {
+  const auto word = [&](const char* key) {
+    const auto found = fingerprint.is_object() ? fingerprint.find(key) : fingerprint.end();
+    return found != fingerprint.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  AllocatorStyle style;
+  style.fused_attention = word("framework").rfind("libtorch 1.", 0) != 0;
+  if (word("type") != "cuda") return style;
+  style.accelerator = true;
+  style.rounding = 512;
+  // PyTorch gives cuBLAS as much for each thread that calls it, which are two: forward and backward.
+  const std::string name = word("name");
+  bool large = false;
+  for (const char* card : {"H100", "H200", "GH200", "H800", "H20", "B100", "B200", "GB200"})
+    large = large || name.find(card) != std::string::npos;
+  style.libraries = 2 * (large ? 32 : 8.125) * kMiB;
+  return style;
+}
+
+CallMemory memory_of_call(const AtenCall& call, const AllocatorStyle& style) {
+  CallMemory memory;
+  if (call.op == "lstm" || call.op == "gru")
+    memory = recurrent(call, call.op == "lstm", style);
+  else if (call.op == "scaled_dot_product_attention")
+    memory = attention(call, style);
+  else if (call.op == "convolution" || call.op == "convolution_backward")
+    memory.within = convolution_within(call, style);
+  return {rounded(memory.within, style), rounded(memory.kept, style)};
+}
+
+bool only_looks(const std::string& op) {
+  static const std::set<std::string> names = {
+      "t",       "transpose",  "view",    "_unsafe_view",     "permute",  "expand",         "detach",
+      "alias",   "slice",      "select",  "unsqueeze",        "squeeze",  "split",          "chunk",
+      "unbind",  "as_strided", "unfold",  "split_with_sizes", "narrow",   "_reshape_alias", "diagonal",
+      "view_as", "expand_as",  "movedim", "lift_fresh",       "squeeze_", "unsqueeze_",     "reshape"};
+  return names.count(op) > 0 || (op.size() > 1 && op.back() == '_');
+}
+
+}  // namespace ampere
