@@ -87,6 +87,13 @@ def misbehave(mode):
     return {"result": {"energy_j": -1, "time_s": 0}}
 
 
+def keep(counter, count):
+    # In one step: a worker that is killed here must not leave an empty file to the one after it.
+    written = counter.with_suffix(".new")
+    written.write_text(str(count))
+    written.replace(counter)
+
+
 def answer(verb, params, mode, number, failing, count):
     if verb == "hello":
         return {"result": {"protocol": 1, "worker": "scripted", "version": "1", "framework": "none"}}
@@ -131,7 +138,7 @@ def main():
         measuring = request["verb"] == "measure"
         count += measuring
         if counter:
-            counter.write_text(str(count))
+            keep(counter, count)
         failing = measuring and number > 0 and (count >= number if text.endswith("+") else count == number)
         if failing and mode == "garbage":
             print("Loading libraries... done", flush=True)
