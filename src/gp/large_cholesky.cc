@@ -24,9 +24,11 @@ struct VectorOf {
 std::vector<double> in_strips(const Eigen::Ref<const Eigen::MatrixXd>& rows, Eigen::Index strip) {
   const Eigen::Index strips = (rows.rows() + strip - 1) / strip;
   std::vector<double> out(static_cast<std::size_t>(strips * strip * rows.cols()), 0.0);
-  for (Eigen::Index k = 0; k < rows.cols(); ++k) {
-    for (Eigen::Index i = 0; i < rows.rows(); ++i)
-      out[static_cast<std::size_t>((i / strip * rows.cols() + k) * strip + i % strip)] = rows(i, k);
+  double* to = out.data();
+  for (Eigen::Index first = 0; first < rows.rows(); first += strip) {
+    const Eigen::Index count = std::min(strip, rows.rows() - first);
+    for (Eigen::Index k = 0; k < rows.cols(); ++k, to += strip)
+      std::copy_n(rows.data() + k * rows.outerStride() + first, count, to);
   }
   return out;
 }
@@ -113,6 +115,19 @@ void subtract_product(const Eigen::Ref<const Eigen::MatrixXd>& left,
 }
 
 }  // namespace
+
+void solve_lower(const Eigen::MatrixXd& factor, Eigen::Ref<Eigen::MatrixXd> columns) {
+  const Eigen::Index n = factor.rows();
+  for (Eigen::Index first = 0; first < n; first += kPanel) {
+    const Eigen::Index width = std::min(kPanel, n - first), next = first + width;
+    auto solved = columns.middleRows(first, width);
+    factor.block(first, first, width, width).triangularView<Eigen::Lower>().solveInPlace(solved);
+    // So far below the diagonal that all of it counts.
+    if (next < n)
+      subtract_product(factor.block(next, first, n - next, width), solved.transpose(), columns.cols(),
+                       columns.middleRows(next, n - next));
+  }
+}
 
 bool continue_cholesky(Eigen::MatrixXd* a, Eigen::Index done) {
   const Eigen::Index n = a->rows();

@@ -10,4 +10,8 @@ namespace ampere {
 // machine: where it can, it multiplies and adds in one step.
 bool continue_cholesky(Eigen::MatrixXd* a, Eigen::Index done);
 
+// Replaces each column b by x with L x = b, where L is the lower half of `factor`. As fast as the above, and
+// with the same word about digits.
+void solve_lower(const Eigen::MatrixXd& factor, Eigen::Ref<Eigen::MatrixXd> columns);
+
 }  // namespace ampere

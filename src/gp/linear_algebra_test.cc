@@ -106,6 +106,22 @@ TEST(LargeCholesky, RefusesSingularMatrices) {
   EXPECT_FALSE(continue_cholesky(&ones, 0));
 }
 
+TEST(LargeCholesky, SolvesForColumns) {
+  for (const Eigen::Index n : {1, 7, 129, 300}) {
+    for (const Eigen::Index count : {1, 5, 64}) {
+      Eigen::MatrixXd lower = positive_definite(n, 16);
+      ASSERT_TRUE(cholesky_in_place(&lower));
+      const Eigen::MatrixXd asked = random_matrix(n, count, 17);
+      Eigen::MatrixXd solved = Eigen::MatrixXd::Constant(n, count + 1, 3.0);  // the last is nobody's business
+      solved.leftCols(count) = asked;
+      solve_lower(lower, solved.leftCols(count));
+      const Eigen::MatrixXd back = lower.triangularView<Eigen::Lower>() * solved.leftCols(count);
+      EXPECT_LT(relative_error(back, asked), 1e-12) << n << " " << count;
+      EXPECT_EQ((solved.col(count).array() - 3).abs().maxCoeff(), 0);
+    }
+  }
+}
+
 TEST(Cholesky, JitterGrowsAndEnds) {
   int steps = 0;
   for (double jitter = 0; jitter >= 0 && steps < 100; ++steps) {

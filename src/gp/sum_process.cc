@@ -61,6 +61,16 @@ void fill_covariances(const Eigen::MatrixXd& of_points, const std::vector<SeenSu
   }
 }
 
+// Each column of what is of points, as it is of sums of them. Sums have few terms.
+Eigen::MatrixXd of_sums(const std::vector<std::vector<SumTerm>>& shares, const Eigen::MatrixXd& of_points) {
+  Eigen::MatrixXd out(static_cast<Eigen::Index>(shares.size()), of_points.cols());
+  for (Eigen::Index j = 0; j < out.cols(); ++j) {
+    for (Eigen::Index i = 0; i < out.rows(); ++i)
+      out(i, j) = share_of(shares[static_cast<std::size_t>(i)], of_points.col(j).data());
+  }
+  return out;
+}
+
 Error not_positive_definite() {
   return Error(ErrorKind::kFailed, "the covariance of what was measured is not positive definite");
 }
@@ -162,26 +172,26 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
 
 SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::MatrixXd& cross,
                              const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const {
-  const auto count = static_cast<Eigen::Index>(sums.size()), points = mean.size();
+  const auto count = static_cast<Eigen::Index>(sums.size());
   const auto n = static_cast<Eigen::Index>(seen_.size());
   SumPrediction out;
   out.values = n > 0 ? Eigen::VectorXd(mean + cross * behind_) : mean;
   out.log_mean.resize(count);
-  Eigen::MatrixXd shares = Eigen::MatrixXd::Zero(points, count);
+  std::vector<std::vector<SumTerm>> shares;
+  shares.reserve(sums.size());
   for (Eigen::Index i = 0; i < count; ++i) {
     std::vector<SumTerm> terms = sums[static_cast<std::size_t>(i)].terms;
     out.log_mean(i) = to_shares(terms, out.values);
     Eigen::VectorXd of_terms(static_cast<Eigen::Index>(terms.size()));
-    for (std::size_t k = 0; k < terms.size(); ++k) {
-      shares(terms[k].point, i) += terms[k].weight;
-      of_terms(static_cast<Eigen::Index>(k)) = terms[k].weight;
-    }
+    for (std::size_t k = 0; k < terms.size(); ++k) of_terms(static_cast<Eigen::Index>(k)) = terms[k].weight;
     out.shares.push_back(std::move(of_terms));
+    shares.push_back(std::move(terms));
   }
-  out.log_covariance = shares.transpose() * covariance * shares;
+  const Eigen::MatrixXd half = of_sums(shares, covariance);  // sums x points
+  out.log_covariance = of_sums(shares, half.transpose());
   out.log_covariance.diagonal().array() += own_ * own_;
   if (n == 0) return out;
-  const Eigen::MatrixXd with_points = cross.transpose() * shares;  // of the process x sums
+  const Eigen::MatrixXd with_points = of_sums(shares, cross).transpose();  // of the process x sums
   Eigen::MatrixXd with_seen(n, count);
   for (Eigen::Index i = 0; i < count; ++i) {
     for (Eigen::Index j = 0; j < n; ++j)
@@ -196,10 +206,10 @@ SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::Mat
   constexpr Eigen::Index kTogether = 64;
   for (Eigen::Index i = 0; i < count; i += kTogether) {
     check_deadline();
-    auto some = with_seen.middleCols(i, std::min(kTogether, count - i));
-    factor_.triangularView<Eigen::Lower>().solveInPlace(some);
+    solve_lower(factor_, with_seen.middleCols(i, std::min(kTogether, count - i)));
   }
-  out.log_covariance -= with_seen.transpose() * with_seen;
+  out.log_covariance.selfadjointView<Eigen::Lower>().rankUpdate(with_seen.transpose(), -1);
+  out.log_covariance.triangularView<Eigen::StrictlyUpper>() = out.log_covariance.transpose();
   return out;
 }
 
