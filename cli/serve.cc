@@ -83,7 +83,7 @@ void add_serve(CLI::App& app) {
   verb->add_option("--most-seconds", l.child_s, "Seconds of such a process [120]")
       ->check(CLI::Range(0.1, 86400.0));
   verb->add_option("--compute-seconds", l.compute_s, "Seconds of a processor for any other request [20]")
-      ->check(CLI::Range(0.1, 86400.0));
+      ->check(CLI::Range(0.001, 86400.0));
   verb->add_option("--request-seconds", l.request_s, "To send a request, or take its answer [60]")
       ->check(CLI::Range(0.1, 3600.0));
   verb->add_option("--header-seconds", l.header_s, "Of which for its headers [10]")
