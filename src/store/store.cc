@@ -109,7 +109,7 @@ std::string Store::add_device(const Json& fingerprint) {
   impl_->db->query(
       "INSERT INTO device(id, fingerprint, last_used) VALUES($1, $2, $3) "
       "ON CONFLICT(id) DO UPDATE SET last_used = excluded.last_used",
-      {id, text, utc_now()});
+      {id, text, utc_now(TimeDigits::kMilliseconds)});  // of two devices used within a second one is the last
   impl_->fingerprints[id] = fingerprint;
   return id;
 }
@@ -352,13 +352,16 @@ std::string default_store_path() {
   return folder.empty() ? "" : folder + "/profiles.db";
 }
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
+std::string utc_now(TimeDigits digits) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
   std::tm parts{};
-  gmtime_r(&now, &parts);
+  gmtime_r(&now.tv_sec, &parts);
   char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  std::string fraction;
+  if (digits == TimeDigits::kMilliseconds) fraction = "." + std::to_string(1000 + now.tv_nsec / 1'000'000).substr(1);
+  return text + fraction + "Z";
 }
 
 }  // namespace ampere

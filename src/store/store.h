@@ -18,7 +18,7 @@ namespace ampere {
 struct StoredDevice {
   std::string id;  // 16 hex digits of the fingerprint
   Json fingerprint;
-  std::string last_used;  // UTC, ISO 8601; empty for what was brought here and never used
+  std::string last_used;  // UTC, ISO 8601, with milliseconds; empty for what was brought here and never used
   // What is wrong with the stored fingerprint, which is then left empty; usually nothing is.
   std::string problem;
 };
@@ -190,7 +190,8 @@ bool store_exists(const std::string& path);
 // Throws Error{kBadInput} for a path that names no file: an empty one, or a name that SQLite reads otherwise.
 void require_store_path(const std::string& path);
 
-// Now, as UTC in ISO 8601.
-std::string utc_now();
+// Now, as UTC in ISO 8601: "2026-11-18T12:00:00Z", or with milliseconds "2026-11-18T12:00:00.000Z".
+enum class TimeDigits { kSeconds, kMilliseconds };
+std::string utc_now(TimeDigits digits = TimeDigits::kSeconds);
 
 }  // namespace ampere

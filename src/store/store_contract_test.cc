@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "layers/parse.h"
@@ -166,6 +168,17 @@ TEST_P(StoreContract, PointsSurviveClosing) {
   EXPECT_EQ(store.devices().size(), 1u);
   EXPECT_EQ(store.add_device({{"name", "cpu"}}), id);
   EXPECT_NE(store.add_device({{"name", "gpu"}}), id);
+}
+
+TEST_P(StoreContract, TheDeviceUsedLastIsFirstEvenWithinASecond) {
+  Store store(path_);
+  for (int i = 0; i < 3; ++i) {
+    for (const char* name : {"one", "other"}) {
+      const std::string id = store.add_device({{"name", name}});
+      EXPECT_EQ(store.devices().front().id, id);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
 }
 
 TEST_P(StoreContract, DevicesAreFoundWithoutReadingAll) {
