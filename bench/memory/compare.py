@@ -5,10 +5,11 @@
     python bench/memory/compare.py --device cpu --small              # the same at small batches, on the processor
     python bench/memory/compare.py --device cuda --predict-only --name "NVIDIA H200" --out told.jsonl    # no GPU needed
     python bench/memory/compare.py --device cuda --predicted told.jsonl      # there, without the package; seconds
+    python bench/memory/compare.py --recorded results/h200/python/*/truth.jsonl    # against the peaks of bench/truth's runs
     python bench/memory/compare.py --worker build/test/bin/ampere-worker    # networks of the zoo, by LibTorch
 
 Each network is predicted first, then trained for three steps by a plain loop that shares no code with AMPERE. On a GPU
-the peak is torch.cuda.max_memory_allocated; on a processor it is the sum of what the framework's allocator reports,
+the peak is torch.cuda.max_memory_allocated, which bench/truth keeps with every run, too; on a processor it is the sum of what the framework's allocator reports,
 by PyTorch's profiler or, with --worker, by the worker's verb `memory`. Needs the package ampere; torchvision and
 transformers for networks of theirs.
 """
@@ -172,6 +173,54 @@ def rows_of_pytorch(arguments):
         yield row
 
 
+RECORDED = {"fp32": ("sgd", "fp32"), "default": ("sgd", "default"), "bf16": ("sgd", "bf16"), "adamw": ("adamw", "default")}
+
+
+def recorded_runs(paths):
+    """Eager runs of bench/truth, with what their process still held of those before them: a replay leaves its stream's
+    cuBLAS workspace behind, which the peak of the replay has and that of the same network's eager run has not."""
+    seen, about, held, eager = set(), {}, 0, None
+    for path in paths:
+        for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+            run = json.loads(line)
+            if run["kind"] == "machine":  # a process of its own
+                about, held = run, 0
+            if run["kind"] != "run" or not run.get("peak_memory_bytes"):
+                continue
+            if run["mode"] == "replay":
+                held += max(0, run["peak_memory_bytes"] - eager["peak_memory_bytes"])
+                continue
+            eager = run
+            key = run["network"], run["batch"], run["recipe"]
+            if run.get("error") or run["recipe"] not in RECORDED or key in seen:
+                continue
+            seen.add(key)
+            yield {**run, "held_bytes": held, "process": about["when"], "device": about["card"],
+                   "engine": f"pytorch {about['torch']}"}
+
+
+def rows_of_recorded(arguments):
+    import ampere
+    import networks
+    import torch
+
+    workspaces = {}  # of each process, for its main stream
+    for run in recorded_runs(arguments.recorded):
+        called, batch, (optimizer_name, precision) = run["network"], run["batch"], RECORDED[run["recipe"]]
+        if called not in networks.NETWORKS or (arguments.only and called not in arguments.only):
+            continue
+        try:
+            told = predicted(ampere, torch, networks.NETWORKS[called], batch, optimizer_name, precision, "cuda", run["device"])
+        except Exception as e:  # one that this version does not have
+            print(f"{called}: {type(e).__name__}: {str(e).splitlines()[0][:200]}", file=sys.stderr)
+            continue
+        before = workspaces.get(run["process"], 0)
+        workspaces[run["process"]] = max(before, told.libraries_bytes)
+        held = run["held_bytes"] + max(0, before - told.libraries_bytes)
+        yield {"network": called, "batch": batch, "optimizer": optimizer_name, "precision": precision, "engine": run["engine"],
+               "device": run["device"], "measured_bytes": run["peak_memory_bytes"] - held, "held_bytes": held, **parts_of(told)}
+
+
 def rows_of_worker(arguments):
     import ampere
     from ampere import _core
@@ -210,15 +259,15 @@ def parts_of(told):
 
 def table(rows):
     lines = ["| network | batch | trained | engine | predicted | measured | off |", "| --- | --- | --- | --- | --- | --- | --- |"]
-    errors = []
+    errors = {}
     for row in rows:
         off = row["peak_bytes"] / row["measured_bytes"] - 1
-        errors.append(abs(off))
+        errors.setdefault(row["precision"], []).append(abs(off))
         lines.append(f"| {row['network']} | {row['batch']} | {row['optimizer']}, {row['precision']} | {row['engine']} | "
                      f"{row['peak_bytes'] / 2**20:.1f} MiB | {row['measured_bytes'] / 2**20:.1f} MiB | {off:+.1%} |")
-    if errors:
-        lines += ["", f"{len(errors)} networks, {sum(e <= 0.1 for e in errors)} within 10%; mean {statistics.mean(errors):.1%}, "
-                  f"worst {max(errors):.1%}"]
+    for precision, of in errors.items():
+        lines += ["", f"{precision}: {len(of)} steps, {sum(e <= 0.1 for e in of)} within 10%; mean {statistics.mean(of):.1%}, "
+                  f"worst {max(of):.1%}"]
     return "\n".join(lines)
 
 
@@ -231,6 +280,7 @@ def main():
     parser.add_argument("--name", default="", help="what the device is called, where it is not here")
     parser.add_argument("--predict-only", action="store_true", help="no network is trained")
     parser.add_argument("--predicted", help="rows of --predict-only: the package is not needed then")
+    parser.add_argument("--recorded", nargs="*", help="no training: runs of bench/truth, whose lines have their peaks")
     parser.add_argument("--only", nargs="*", help="networks by name")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no network after so many")
     parser.add_argument("--out", help="rows as lines of JSON, appended")
@@ -240,7 +290,8 @@ def main():
         print(table([json.loads(line) for path in arguments.table for line in pathlib.Path(path).read_text().splitlines()]))
         return
     began, rows = time.monotonic(), []
-    for row in rows_of_worker(arguments) if arguments.worker else rows_of_pytorch(arguments):
+    rows_of = rows_of_worker if arguments.worker else rows_of_recorded if arguments.recorded else rows_of_pytorch
+    for row in rows_of(arguments):
         rows.append(row)
         off = f"{row['peak_bytes'] / row['measured_bytes'] - 1:+.1%}" if "measured_bytes" in row else "predicted"
         print(f"{row['network']}@{row['batch']}: {off} ({time.monotonic() - began:.0f} s)", file=sys.stderr)

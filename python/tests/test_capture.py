@@ -352,3 +352,33 @@ def test_experts_have_their_share_of_rows_each():
         assert step.how == "fake"
     made = {info["after"]: tensor.tolist() for info, tensor in run_parts(step) if "after" in info}
     assert made["cumsum"] == [8, 16, 24, 32] and sorted(made["sort"]) == list(range(32))
+
+
+def decoder(**options):
+    """Of one layer, of Hugging Face's."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.MistralConfig(
+        vocab_size=64, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
+        num_key_value_heads=1, sliding_window=None,
+    )  # fmt: skip
+    with torch.device("meta"):
+        model = transformers.MistralForCausalLM(config)
+    numbers = torch.ones(2, 8, dtype=torch.int64)
+    inputs = {"input_ids": numbers, "labels": numbers, "use_cache": False, **options}
+    step = capture_fake(Training(model, inputs), torch.device("cuda:0"), "decoder")
+    (attention,) = [call for call in step.calls if call.op == "aten::scaled_dot_product_attention" and call.backward_of is None]
+    return attention
+
+
+def has_mask(attention):
+    return attention.args[3] is not None
+
+
+def test_decoders_make_the_masks_that_their_inputs_need():
+    ones = torch.ones(2, 8, dtype=torch.int64)
+    padded = ones.clone()
+    padded[0, :3] = 0
+    assert not has_mask(decoder())
+    assert not has_mask(decoder(attention_mask=ones))
+    assert has_mask(decoder(attention_mask=padded))
+    assert has_mask(decoder(attention_mask=ones.to("meta")))  # which may be anything

@@ -18,30 +18,54 @@ double bytes_at(const AtenCall& call, std::size_t place) {
   return t ? t->bytes() : 0;
 }
 
-// Steps of a recurrent layer are computed one after the other, and what each made is kept: the gates, and of
-// an LSTM the cell, its tanh and the state, of a GRU three products more.
+// Of a recurrent layer, in sizes of what it puts out.
+struct RecurrentMemory {
+  double kept, within, for_gradient;  // of all layers; of one; of all
+  double fixed = 0;                   // bytes, for the gradient
+};
+
+// Each step's gates are kept, and of an LSTM the cell and its tanh, of a GRU products more. On a processor as
+// LibTorch 1.13 and PyTorch 2.15 (whose LSTM is oneDNN's) were seen to allocate, on an accelerator as cuDNN
+// was with five networks on an H200 (results/boards/README.md).
+RecurrentMemory recurrent_memory(bool lstm, const AllocatorStyle& style) {
+  if (style.accelerator)
+    return lstm ? RecurrentMemory{6, 0, 11, 34 * kMiB} : RecurrentMemory{7.5, 0, 3, 34 * kMiB};
+  if (!lstm) return {9, 3, 0};
+  return style.onednn_lstm ? RecurrentMemory{15.5, 8.5, 0} : RecurrentMemory{7, 4, 0};
+}
+
 CallMemory recurrent(const AtenCall& call, bool lstm, const AllocatorStyle& style) {
   CallMemory memory;
-  if (call.makes.empty() || !call.forward) return memory;
-  const CallTensor& y = *call.makes.front();
+  const AtenCall& forward = call.gradient_of ? *call.gradient_of : call;
+  if (forward.makes.empty() || (!call.forward && !call.gradient_of)) return memory;
+  const CallTensor& y = *forward.makes.front();
   const std::size_t first_weight = lstm ? 3 : 2;
-  const CallTensor* hidden = call.argument(first_weight + 1);
+  const CallTensor* hidden = forward.argument(first_weight + 1);
   if (!hidden || y.sizes.size() != 3) return memory;
-  const double layers_and_directions = call.argument(1) ? call.argument(1)->size(0) : 1;
-  const double states = y.size(0) * y.size(1) * hidden->size(1) * layers_and_directions * y.element_bytes;
-  memory.kept = (lstm ? 7.0 : 9.0) * states;
-  if (!style.accelerator) memory.within = (lstm ? 4.0 : 3.0) * states / layers_and_directions;
+  const RecurrentMemory told = recurrent_memory(lstm, style);
+  const double one = y.size(0) * y.size(1) * hidden->size(1) * y.element_bytes;
+  const double all = one * (forward.argument(1) ? forward.argument(1)->size(0) : 1);
+  if (call.gradient_of) {
+    memory.within = told.for_gradient * all + told.fixed;
+  } else {
+    memory.kept = told.kept * all;
+    memory.within = told.within * one;
+  }
   return memory;
 }
 
-// Scores are kept where no kernel does without them: with dropout on a processor.
+// Scores are kept where no kernel does without them: with dropout on a processor, and on an accelerator in
+// float32 where several heads of queries share one of keys.
 CallMemory attention(const AtenCall& call, const AllocatorStyle& style) {
   CallMemory memory;
   const CallTensor *q = call.argument(0), *k = call.argument(1);
   if (!q || !k || !call.forward) return memory;
   const double rows = q->elements() / std::max(1.0, q->size(-1));
   memory.kept = rows * 4;  // the logarithm of the sum of each row
+  const bool shared = q->sizes.size() == 4 && q->size(-3) != k->size(-3);
+  const bool in_float = q->element_bytes == 4 && !call.autocast;
   if (!style.accelerator && call.number(4) > 0) memory.kept = 3 * rows * k->size(-2) * q->element_bytes;
+  if (style.accelerator && shared && in_float) memory.kept = rows * k->size(-2) * 4;
   return memory;
 }
 
@@ -63,7 +87,7 @@ AllocatorStyle allocator_style_of(const Json& fingerprint) {
     return found != fingerprint.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   AllocatorStyle style;
-  style.fused_attention = word("framework").rfind("libtorch 1.", 0) != 0;
+  style.fused_attention = style.onednn_lstm = word("framework").rfind("libtorch 1.", 0) != 0;
   if (word("type") != "cuda") return style;
   style.accelerator = true;
   style.rounding = 512;

@@ -22,9 +22,14 @@ bool is_gradient(const AtenCall& call) { return !call.forward && !call.update; }
 
 // One part, with the blocks that its tensors lie in.
 struct CapturedPiece {
-  explicit CapturedPiece(Json body) : calls(std::move(body)) {}
+  explicit CapturedPiece(Json body) : calls(std::move(body)) {
+    for (const AtenCall& call : calls.calls()) {
+      if (call.gradient_of) keeps.insert(call.gradient_of);
+    }
+  }
 
   CapturedCalls calls;
+  std::set<const AtenCall*> keeps;        // forward calls whose gradients need what they read and made
   std::vector<Block> blocks;              // by tensor; kNowhere: of another part, or not there yet
   std::vector<Block> for_backward;        // made by the forward pass and read by the backward pass
   std::map<const AtenCall*, Block> kept;  // within forward calls, for their gradients
@@ -139,6 +144,7 @@ class CapturedStep {
 
   void make(CapturedPiece& part, const AtenCall& call, std::set<Block>& unread, Block& last) {
     std::vector<Block> reads, makes;
+    if (part.keeps.count(&call)) keep_of_others(part, call, makes);
     for (const CallTensor* t : call.reads) {
       const Block b = part.blocks[part.index(t)];
       if (b == kNowhere) continue;
@@ -163,10 +169,40 @@ class CapturedStep {
       makes.push_back(part.kept[&call] = line_.block(extra.kept, MemoryUse::kForward));
       part.for_backward.push_back(makes.back());
     }
-    const auto kept = part.kept.find(call.gradient_of);
-    if (kept != part.kept.end()) reads.push_back(kept->second);
+    if (call.gradient_of) read_again(part, *call.gradient_of, reads);
     number_ = line_.call(reads, makes, extra.within) + 1;
     products_ = products_ || takes_a_product(call.op);
+  }
+
+  // What a call keeps for its gradient that another part made: what that handed on, or else what it let go.
+  void keep_of_others(CapturedPiece& part, const AtenCall& call, std::vector<Block>& makes) {
+    for (const CallTensor* t : call.reads) {
+      Block& b = part.blocks[part.index(t)];
+      const std::string from = part.told(t, "from");
+      if (b != kNowhere || !(from.empty() || from == "activation")) continue;
+      const double bytes = rounded(t->bytes());
+      const auto handed = std::find_if(handed_on_.begin(), handed_on_.end(),
+                                       [&](Block h) { return line_.bytes_of(h) == bytes; });
+      if (handed != handed_on_.end()) {
+        b = *handed;
+        handed_on_.erase(handed);
+      } else {
+        makes.push_back(b = line_.block(bytes, MemoryUse::kForward));
+      }
+      part.for_backward.push_back(b);
+    }
+  }
+
+  // A gradient that is computed together with its call's own values finds them where the call left them.
+  static void read_again(const CapturedPiece& part, const AtenCall& forward, std::vector<Block>& reads) {
+    for (const auto* list : {&forward.reads, &forward.makes}) {
+      for (const CallTensor* t : *list) {
+        const Block b = part.blocks[part.index(t)];
+        if (b != kNowhere) reads.push_back(b);
+      }
+    }
+    const auto kept = part.kept.find(&forward);
+    if (kept != part.kept.end()) reads.push_back(kept->second);
   }
 
   AllocatorStyle allocator_;

@@ -25,6 +25,7 @@ class MemoryTimeline {
   // There until behind the last call, once it is made; or until the end of one call at least.
   void until_the_end(Block block);
   void at_least_until(Block block, std::size_t call);
+  double bytes_of(Block block) const { return blocks_[block].bytes; }
   bool made(Block block) const { return blocks_[block].begin != kNever; }
 
   struct Moment {

@@ -78,10 +78,21 @@ class ToldStep {
     }
     const CallMemory extra = memory_of_call(call, allocator_);
     if (extra.kept > 0) makes.push_back(kept_[&call] = line_.block(extra.kept, MemoryUse::kForward));
-    const auto kept = kept_.find(call.gradient_of);
-    if (kept != kept_.end()) reads.push_back(kept->second);
+    if (call.gradient_of) read_again(*call.gradient_of, reads);
     number_ = line_.call(reads, makes, extra.within) + 1;
     products_ = products_ || takes_a_product(call.op);
+  }
+
+  // A gradient that is computed together with its call's own values finds them where the call left them.
+  void read_again(const AtenCall& forward, std::vector<Block>& reads) const {
+    for (const auto* list : {&forward.reads, &forward.makes}) {
+      for (const CallTensor* t : *list) {
+        const auto found = blocks_.find(memory(t));
+        if (found != blocks_.end()) reads.push_back(found->second);
+      }
+    }
+    const auto kept = kept_.find(&forward);
+    if (kept != kept_.end()) reads.push_back(kept->second);
   }
 
   CapturedCalls calls_;

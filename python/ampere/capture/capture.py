@@ -21,6 +21,7 @@ from .above_kernels import AboveKernels
 from .backward import walked
 from .compiled import as_if_compiling, as_written, unwrapped
 from .fake import Fakes, as_if_there_were, without_log
+from .masks import masks_as_needed
 from .modules import following
 from .recorder import DataDependent, Recorder
 from .step import Step
@@ -170,6 +171,7 @@ def capture_fake(training: Training, device: torch.device, name: str) -> Step:
         enter(fakes.mode)
         introduce_model(recorder, training.model)
         fakes.recorder = recorder  # what comes now is no part of the model
+        enter(masks_as_needed(recorder, fakes))
         optimizer = adopted_optimizer(training, {id(real): fake for real, fake in fakes.made.values()})
         move = lambda value: tree_map_only(torch.Tensor, fakes.fake, value)  # noqa: E731
         run_step(training, recorder, optimizer, device, move, walked(recorder) if walk_it else nullcontext())
