@@ -316,7 +316,19 @@ class Reader {
     work.bytes = (2 * work.groups * (work.rows + work.columns) * work.depth + (masked ? scores : 0)) *
                  work.element_bytes * passes;
     work.launches = passes;
+    if (is_spelled_out(*q, *k, work.element_bytes)) {
+      work.name = "spelled out";
+      work.bytes += kTimesThroughScores * scores * work.element_bytes * (gradient ? 1.5 : 1);
+      work.launches = 8;
+    }
     add(std::move(work));
+  }
+
+  // In float32 no fused kernel lets several heads of queries share one of keys: PyTorch (2.5 to 2.15) then
+  // multiplies, scales, masks and normalises one after the other.
+  static constexpr double kTimesThroughScores = 6;
+  static bool is_spelled_out(const CallTensor& q, const CallTensor& k, int element_bytes) {
+    return element_bytes == 4 && q.sizes.size() == 4 && q.size(-3) != k.size(-3);
   }
 
   // rows: samples; columns: width of the state; depth: layers or directions that run beside each other;

@@ -90,6 +90,27 @@ TEST(CapturedWork, OfAttentionAndItsGradient) {
   EXPECT_EQ(forward->groups, 8);
 }
 
+TEST(CapturedWork, AttentionWithSharedHeadsIsSpelledOutInFloat32Only) {
+  const auto work = [](const std::string& heads_of_keys, const std::string& autocast) {
+    const std::string q = tensor("[2,4,128,64]", "[32768,64,256,1]");
+    const std::string k = tensor("[2," + heads_of_keys + ",128,64]", "[32768,64,256,1]");
+    const std::string text = R"({"tensors":[)" + q + "," + k + "," + k + "," + q + R"(],
+      "forward":[{"op":"aten::scaled_dot_product_attention","args":[{"t":0},{"t":1},{"t":2},null,0.0,true],"out":[3])" +
+                             autocast + R"(}],
+      "backward":[{"op":"aten::scaled_dot_product_attention","args":[{"t":3}],"out":[0,1,2],"of":0}]})";
+    return work_of_calls(text, TensorFloat::kConvolutions);
+  };
+  const auto shared = work("2", ""), own = work("4", ""), half = work("2", R"(,"autocast":"bfloat16")");
+  for (const OpFamily family : {OpFamily::kAttention, OpFamily::kAttentionGradient}) {
+    const OpWork *one = find(shared, family), *plain = find(own, family), *fused = find(half, family);
+    ASSERT_TRUE(one && plain && fused);
+    EXPECT_NE(one->name, plain->name);
+    EXPECT_EQ(fused->name, plain->name);
+    EXPECT_EQ(one->flops, plain->flops);
+    EXPECT_GT(one->bytes, plain->bytes + 6 * 4 * 8 * 128 * 128 - 1);  // the scores, time and again
+  }
+}
+
 TEST(CapturedWork, OfATransposedConvolution) {
   const std::string text = R"({"tensors":[)" + tensor("[8,64,14,14]", "[12544,196,14,1]") + "," +
                            tensor("[64,32,2,2]", "[128,4,2,1]") + "," +
