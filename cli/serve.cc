@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "common.h"
+#include "meter/cpu_cores.h"
 #include "metrics_options.h"
+#include "serve/cores.h"
 #include "serve/server.h"
 #include "store/address.h"
 #include "text.h"
@@ -18,6 +20,7 @@ struct ServeArguments {
   ServeOptions serve;
   std::string token_file;
   std::string access_log;
+  std::string cores;
   std::int64_t upload_mib = 512;
   std::int64_t body_kib = 1024;
   std::int64_t memory_mib = 8192;
@@ -36,6 +39,7 @@ void run(ServeArguments o) {
   s.meter = o.common.meter;
   s.program = "/proc/self/exe";
   if (!o.token_file.empty()) s.token = token_in(o.token_file);
+  if (!o.cores.empty()) s.cores = cores_in(o.cores, allowed_cores());
   if (s.state.empty()) s.state = usual_state(o);
   s.limits.upload_bytes = static_cast<std::uint64_t>(o.upload_mib) << 20;
   s.limits.body_bytes = static_cast<std::uint64_t>(o.body_kib) << 10;
@@ -72,6 +76,8 @@ void add_serve(CLI::App& app) {
   verb->add_option("--token-file", o->token_file, "The file whose first line it is")->excludes(token);
   verb->add_flag("--read-only", s.read_only, "Nothing is profiled and nothing kept");
   verb->add_option("--state", s.state, "Folder of files that were sent, and of jobs [beside the store]");
+  verb->add_option("--cores", o->cores,
+                   "That answer, such as 0-3; jobs take any [all; half while a job measures]");
   verb->add_option("--access-log", o->access_log, "File that requests are told in [standard error]");
   verb->add_option("--most-connections", l.connections, "At a time [1024]")->check(CLI::Range(1, 100000));
   verb->add_option("--most-upload", o->upload_mib, "MiB of a network file [512]")

@@ -18,10 +18,10 @@ def environment(folder):
     return {**kept, "HOME": str(folder), "AMPERE_STORE": str(folder / "profiles.db")}
 
 
-def make_store(folder, *models):
+def make_store(folder, *models, worker="ok"):
     """Profiles of an imaginary device, which needs no LibTorch."""
     for model in models:
-        subprocess.run([PROGRAMS["ampere"], "profile", model, "--batch", "10", "-q", *QUICK, "--worker", scripted()],
+        subprocess.run([PROGRAMS["ampere"], "profile", model, "--batch", "10", "-q", *QUICK, "--worker", scripted(worker)],
                        env=environment(folder), cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""A real Prometheus (Debian's package) scrapes ampere serve, and every query of the dashboard returns data.
+"""A real Prometheus (Debian's package) scrapes ampere serve, and every query of the dashboard returns data; a real
+Pushgateway takes what ampere measure and ampere run push.
 
     tests/prometheus_test.py ampere=build/bin/ampere
 """
@@ -94,8 +95,62 @@ class Scraped(AmpereTest):
         print(f"{len(queries)} queries of {len(dashboard['panels'])} panels return data")
 
 
+class Pushed(AmpereTest):
+    def start_gateway(self):
+        self.port = free_port()
+        process = subprocess.Popen([shutil.which("prometheus-pushgateway"), f"--web.listen-address=127.0.0.1:{self.port}"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + support.PATIENCE_S
+        while True:
+            try:
+                return self.told("/-/ready")
+            except OSError:
+                self.assertLess(time.monotonic(), deadline, "no Pushgateway came up")
+                time.sleep(0.1)
+
+    def told(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as answer:
+            return answer.read().decode()
+
+    def assert_holds(self, name, labels):
+        """A figure above zero with these labels and those of the push itself."""
+        found = [line for line in self.told("/metrics").splitlines() if line.startswith(name + "{") and all(l in line for l in labels)]
+        self.assertEqual(len(found), 1, self.told("/metrics"))
+        self.assertGreater(float(found[0].rsplit(" ", 1)[1]), 0)
+
+    def test_what_a_pushgateway_keeps(self):
+        self.start_gateway()
+        url = f"http://127.0.0.1:{self.port}/metrics/job"
+        program = ["--", sys.executable, "-c", "sum(range(3000000))"]
+        self.output_of("measure", "--meter", "cpu-model", "--push", url + "/nightly", "--job", "training", *program)
+        for name in ("ampere_measured_joules", "ampere_measured_seconds", "ampere_measured_watts"):
+            self.assert_holds(name, ['job="nightly"', 'job_name="training"', 'meter="cpu-model"', 'modelled="true"'])
+        # A network, beside it; and once more, which takes the place of what was there.
+        for _ in range(2):
+            self.output_of("measure", "lenet5", "--batch", "10", "--worker", scripted(), "--push", url + "/layers/instance/here")
+        self.assert_holds("ampere_measured_joules", ['job="layers"', 'instance="here"', 'job_name="lenet5"'])
+        self.assert_holds("ampere_measured_joules", ['job="nightly"'])
+        # What was predicted goes with what was measured.
+        self.output_of("profile", "lenet5", "--batch", "10", "-q", *QUICK, "--worker", scripted())
+        clocks = self.folder / "sys/devices/system/cpu/cpu0/cpufreq"
+        clocks.mkdir(parents=True)
+        for name, value in (("scaling_max_freq", 3600000), ("cpuinfo_min_freq", 1200000), ("cpuinfo_max_freq", 3600000)):
+            (clocks / name).write_text(f"{value}\n")
+        self.output_of("run", "--cpu-clock", "2000", "--meter", "cpu-model", "--model", "lenet5", "--batch", "10", "--samples", "100",
+                       "--push", url + "/run", *program, env={"AMPERE_SYSFS_ROOT": str(self.folder / "sys"), "XDG_RUNTIME_DIR": str(self.folder)})
+        for name in ("ampere_measured_joules", "ampere_predicted_joules", "ampere_predicted_seconds"):
+            self.assert_holds(name, ['job="run"', 'job_name="lenet5"'])
+        # A gateway that refuses costs a word, not the measurement.
+        done = self.run_ampere("measure", "--meter", "cpu-model", "--push", url + "//", *program)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "did not take the figures")
+
+
 if __name__ == "__main__":
-    if not shutil.which("prometheus"):
-        print("prometheus is not installed: scripts/setup fleet")
+    missing = [program for program in ("prometheus", "prometheus-pushgateway") if not shutil.which(program)]
+    if missing:
+        print(f"{' and '.join(missing)} not installed: scripts/setup fleet")
         sys.exit(77)
     support.main()

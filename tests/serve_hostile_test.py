@@ -91,6 +91,35 @@ class Mended(Hostile):
         for one in begun:
             one.close()
 
+    def test_requests_half_sent_keep_nobody_out(self):
+        server = Server(self, "--most-connections", "20")
+        for path, kind in (("estimate", "application/json"), ("networks?name=a.json", "application/octet-stream")):
+            begun = [server.connect() for _ in range(40)]
+            for one in begun:
+                one.sendall(f"POST /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: 1000\r\n\r\n{{".encode())
+                self.count()
+            self.assert_well(server)
+            for one in begun:
+                one.close()
+        self.assertEqual(server.upload("a.json", b"{}").status, 400)  # places for files are free again
+
+    def test_whole_addresses_and_folded_headers(self):
+        """As programs behind proxies, and very old ones, write them: their host counts, whatever else is said."""
+        server = Server(self)
+        for target, host, expected in (("http://localhost/api/v1/status", "localhost", 200), ("HTTP://127.0.0.1:1/api/v1/status", "evil.com", 200),
+                                       ("http://evil.com/api/v1/status", "localhost", 403), ("http://localhost@evil.com/api/v1/status", "localhost", 403),
+                                       ("http:///api/v1/status", "localhost", 403), ("http://localhost", "localhost", 200),
+                                       ("http://localhost/../api/v1/status", "localhost", 400), ("/api/v1/status", "\r\n localhost", 200),
+                                       ("/api/v1/status", "localhost\r\n evil.com", 403), ("/api/v1/status", "evil.com\r\n\tlocalhost", 403)):
+            got = server.raw(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            self.assertEqual(statuses(got), [expected], (target, host, got[:300]))
+            self.count()
+        server = Server(self, "--token", TOKEN, "--state", self.folder / "other")
+        for target in ("http://localhost/api/v1/status", "http://localhost//api/v1/status", "http://localhost/%61pi/v1/status"):
+            got = server.raw(f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            self.assertEqual(statuses(got), [401], (target, got[:300]))
+            self.count()
+
     def test_limits_that_are_nearly_none(self):
         server = Server(self)
         server.post("/api/v1/estimate", {**LENET, "power_limit_w": 1e-9})

@@ -317,6 +317,22 @@ class ServePage(unittest.TestCase):
         self.js("document.querySelector('details.knowledge').open = true")
         self.until("document.querySelectorAll('.knowledge tbody tr').length > 10")
 
+    def test_devices_of_one_name_are_told_apart(self):
+        folder = self.folder / "two"
+        folder.mkdir()
+        make_store(folder, "lenet5")
+        make_store(folder, "lenet5", worker="cuda")
+        with PageServer(folder) as server:
+            self.visit("zoo=lenet5&batch=10", server)
+            names = self.texts(".device h3")
+            self.assertEqual(len(set(names)), 2, names)
+            for name in names:
+                self.assertRegex(name, "^imaginary device [0-9a-f]{6}$")
+            # Also where they begin as rows of a plan, whose devices have names of their own.
+            self.visit("view=plan&zoo=lenet5&batch=10", server)
+            self.ask("#plan-answer")
+            self.assertEqual(len(self.texts("#plan-table tbody tr")), 1)
+
     # ---- looks
 
     def test_every_view_fits_every_screen(self):
@@ -336,10 +352,14 @@ class ServePage(unittest.TestCase):
 
     def test_no_table_is_cut(self):
         """Columns that do not fit are left out, and are in the CSV."""
-        for view in ("zoo=cnn5&batch=10", "view=tune&zoo=cnn5&batch=10&batches=10,20&samples=1000", "view=prune&zoo=cnn5&batch=10"):
+        for view in ("zoo=cnn5&batch=10", "view=tune&zoo=cnn5&batch=10&batches=10,20&samples=1000", "view=prune&zoo=cnn5&batch=10",
+                     "view=plan&zoo=cnn5&batch=10", "view=devices&zoo=cnn5&batch=10"):
             self.visit(view)
-            if "view" in view:
-                self.ask("#tune-answer" if "tune" in view else "#prune-answer")
+            if "devices" in view:
+                self.js("document.querySelectorAll('.device details').forEach((d) => d.open = true)")
+                self.until("document.querySelectorAll('.knowledge tbody tr').length > 10")
+            elif "view" in view:
+                self.ask(f"#{view.split('&')[0].split('=')[1]}-answer")
             for width in (1480, 1280, 390):
                 with self.subTest(f"{view} {width}"):
                     self.browser.resize(width)

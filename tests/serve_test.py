@@ -7,6 +7,7 @@ that holds.
 
 import json
 import os
+import pathlib
 import re
 import signal
 import sqlite3
@@ -260,6 +261,34 @@ class Jobs(Serving):
                 return count
             time.sleep(0.05)
         self.fail("no point came")
+
+    def test_what_is_measured_has_cores_to_itself(self):
+        def cores(process):
+            """Those that each thread of a process may run on."""
+            tasks = pathlib.Path(f"/proc/{process}/task")
+            return {tuple(sorted(os.sched_getaffinity(int(task.name)))) for task in tasks.iterdir()}
+
+        everywhere = tuple(sorted(os.sched_getaffinity(0)))
+        if len(everywhere) < 2:
+            self.skipTest("there is one core")
+        half = everywhere[:len(everywhere) // 2]
+        server = Server(self, worker=scripted("slow"))
+        job = self.long_job(server)
+        self.wait_for_points(len(rows(self.store)))
+        self.assertEqual(cores(server.process.pid), {half})
+        children = [int(p) for task in pathlib.Path(f"/proc/{server.process.pid}/task").iterdir() for p in (task / "children").read_text().split()]
+        self.assertEqual([cores(child) for child in children], [{everywhere}])
+        server.ok("POST", f"/api/v1/jobs/{job}/stop", {})
+        server.wait_for(job, "stopped")
+        deadline = time.monotonic() + support.PATIENCE_S
+        while cores(server.process.pid) != {everywhere} and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(cores(server.process.pid), {everywhere})
+        # Told which, it keeps to them.
+        told = Server(self, "--cores", str(everywhere[-1]), "--state", self.folder / "other")
+        self.assertEqual(cores(told.process.pid), {everywhere[-1:]})
+        done = self.run_ampere("serve", "--port", "0", "--cores", "0-99999")
+        self.assert_refused(done, 2, "core .* none that this process may run on")
 
     def test_stopped_and_resumed(self):
         mark = "AMPERE_TEST_MARK"

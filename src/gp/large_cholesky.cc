@@ -96,7 +96,7 @@ __attribute__((target("avx2,fma"))) void subtract_avx2(const Product& p) { subtr
 __attribute__((target("avx512f"))) void subtract_avx512(const Product& p) { subtract_all<64>(p); }
 #endif
 
-Version version_here() {
+Version find_version() {
 #if AMPERE_HAS_AVX2_VERSION
   if (__builtin_cpu_supports("avx512f")) return {16, subtract_avx512};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {8, subtract_avx2};
@@ -104,28 +104,47 @@ Version version_here() {
   return {4, subtract_plain};
 }
 
-// c -= left * right^T where it is not above the diagonal, which lies `below` rows above the first of c.
+const Version& version_here() {
+  static const Version version = find_version();
+  return version;
+}
+
+// c -= left * right^T where it is not above the diagonal, which lies `below` rows above the first of c;
+// `left` is in strips of the version's rows.
+void subtract_packed(const std::vector<double>& left, const Eigen::Ref<const Eigen::MatrixXd>& right,
+                     Eigen::Index below, Eigen::Ref<Eigen::MatrixXd> c) {
+  const std::vector<double> columns = in_strips(right, kTileColumns);
+  version_here().subtract(
+      {left.data(), columns.data(), right.cols(), c.rows(), c.cols(), below, c.data(), c.outerStride()});
+}
+
 void subtract_product(const Eigen::Ref<const Eigen::MatrixXd>& left,
                       const Eigen::Ref<const Eigen::MatrixXd>& right, Eigen::Index below,
                       Eigen::Ref<Eigen::MatrixXd> c) {
-  static const Version version = version_here();
-  const std::vector<double> rows = in_strips(left, version.rows), columns = in_strips(right, kTileColumns);
-  version.subtract(
-      {rows.data(), columns.data(), left.cols(), c.rows(), c.cols(), below, c.data(), c.outerStride()});
+  subtract_packed(in_strips(left, version_here().rows), right, below, c);
 }
 
 }  // namespace
 
-void solve_lower(const Eigen::MatrixXd& factor, Eigen::Ref<Eigen::MatrixXd> columns) {
+PackedFactor::PackedFactor(const Eigen::MatrixXd& factor) {
   const Eigen::Index n = factor.rows();
   for (Eigen::Index first = 0; first < n; first += kPanel) {
     const Eigen::Index width = std::min(kPanel, n - first), next = first + width;
+    panels_.push_back({factor.block(first, first, width, width),
+                       in_strips(factor.block(next, first, n - next, width), version_here().rows)});
+  }
+}
+
+void PackedFactor::solve(Eigen::Ref<Eigen::MatrixXd> columns) const {
+  Eigen::Index first = 0;
+  for (const Panel& panel : panels_) {
+    const Eigen::Index width = panel.corner.rows(), next = first + width, rest = columns.rows() - next;
     auto solved = columns.middleRows(first, width);
-    factor.block(first, first, width, width).triangularView<Eigen::Lower>().solveInPlace(solved);
+    panel.corner.triangularView<Eigen::Lower>().solveInPlace(solved);
     // So far below the diagonal that all of it counts.
-    if (next < n)
-      subtract_product(factor.block(next, first, n - next, width), solved.transpose(), columns.cols(),
-                       columns.middleRows(next, n - next));
+    if (rest > 0)
+      subtract_packed(panel.below, solved.transpose(), columns.cols(), columns.middleRows(next, rest));
+    first = next;
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <vector>
 
 namespace ampere {
 
@@ -10,8 +11,23 @@ namespace ampere {
 // machine: where it can, it multiplies and adds in one step.
 bool continue_cholesky(Eigen::MatrixXd* a, Eigen::Index done);
 
-// Replaces each column b by x with L x = b, where L is the lower half of `factor`. As fast as the above, and
-// with the same word about digits.
-void solve_lower(const Eigen::MatrixXd& factor, Eigen::Ref<Eigen::MatrixXd> columns);
+// A factor that is solved with time and again, in the order in which that reads it, and so in half the
+// memory.
+class PackedFactor {
+ public:
+  PackedFactor() = default;
+  // Of the lower half.
+  explicit PackedFactor(const Eigen::MatrixXd& factor);
+
+  // Replaces each column b by x with L x = b. As fast as the above, and with the same word about digits.
+  void solve(Eigen::Ref<Eigen::MatrixXd> columns) const;
+
+ private:
+  struct Panel {
+    Eigen::MatrixXd corner;
+    std::vector<double> below;  // in strips of rows
+  };
+  std::vector<Panel> panels_;
+};
 
 }  // namespace ampere

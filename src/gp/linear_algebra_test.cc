@@ -114,7 +114,7 @@ TEST(LargeCholesky, SolvesForColumns) {
       const Eigen::MatrixXd asked = random_matrix(n, count, 17);
       Eigen::MatrixXd solved = Eigen::MatrixXd::Constant(n, count + 1, 3.0);  // the last is nobody's business
       solved.leftCols(count) = asked;
-      solve_lower(lower, solved.leftCols(count));
+      PackedFactor(lower).solve(solved.leftCols(count));
       const Eigen::MatrixXd back = lower.triangularView<Eigen::Lower>() * solved.leftCols(count);
       EXPECT_LT(relative_error(back, asked), 1e-12) << n << " " << count;
       EXPECT_EQ((solved.col(count).array() - 3).abs().maxCoeff(), 0);

@@ -106,7 +106,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     }
     return sum;
   };
-  factor_.resize(n, n);
+  Eigen::MatrixXd factor(n, n);
   // What single terms tell comes first: around that, the shares of the others are nearly right.
   if (straight > 0) {
     const std::vector<SeenSum> single(given.begin(), given.begin() + straight);
@@ -124,7 +124,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     for (Eigen::Index i = 0; i < straight; ++i)
       behind_(single[static_cast<std::size_t>(i)].terms.front().point) += told(i);
     values_ = mean + covariance * behind_;
-    factor_.topLeftCorner(straight, straight) = head;
+    factor.topLeftCorner(straight, straight) = head;
   }
   double gained = INFINITY, before = misfit(values_, behind_);
   bool whole = true;  // the last step was not shortened
@@ -136,11 +136,11 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
       rest(i) = one.log_value - to_shares(one.terms, values_);
       for (const SumTerm& t : one.terms) rest(i) += t.weight * (values_(t.point) - mean(t.point));
     }
-    fill_covariances(covariance, seen_, straight, factor_);
-    factor_.diagonal().tail(n - straight) += variance.tail(n - straight);
-    if (!continue_cholesky(&factor_, straight)) throw not_positive_definite();
-    solved_ = factor_.triangularView<Eigen::Lower>().solve(rest);
-    factor_.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
+    fill_covariances(covariance, seen_, straight, factor);
+    factor.diagonal().tail(n - straight) += variance.tail(n - straight);
+    if (!continue_cholesky(&factor, straight)) throw not_positive_definite();
+    solved_ = factor.triangularView<Eigen::Lower>().solve(rest);
+    factor.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
     Eigen::VectorXd straightened = Eigen::VectorXd::Zero(mean.size());
     for (Eigen::Index i = 0; i < n; ++i) {
       for (const SumTerm& t : seen_[static_cast<std::size_t>(i)].terms)
@@ -163,6 +163,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     gained = before - after;
     before = after;
   }
+  factor_ = PackedFactor(factor);
   // What is left of each, as at the very solution: the last step may have been shortened.
   for (Eigen::Index i = 0; i < n; ++i) {
     const SeenSum& one = given[static_cast<std::size_t>(i)];
@@ -206,7 +207,7 @@ SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::Mat
   constexpr Eigen::Index kTogether = 64;
   for (Eigen::Index i = 0; i < count; i += kTogether) {
     check_deadline();
-    solve_lower(factor_, with_seen.middleCols(i, std::min(kTogether, count - i)));
+    factor_.solve(with_seen.middleCols(i, std::min(kTogether, count - i)));
   }
   out.log_covariance.selfadjointView<Eigen::Lower>().rankUpdate(with_seen.transpose(), -1);
   out.log_covariance.triangularView<Eigen::StrictlyUpper>() = out.log_covariance.transpose();

@@ -6,6 +6,8 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "gp/large_cholesky.h"
+
 namespace ampere {
 
 struct SumTerm {
@@ -52,7 +54,7 @@ class SumProcess {
  private:
   std::vector<SeenSum> seen_;  // weights are shares; single terms come first
   double own_;
-  Eigen::MatrixXd factor_;  // Cholesky, of the measured sums' covariance
+  PackedFactor factor_;  // Cholesky, of the measured sums' covariance
   Eigen::VectorXd solved_;
   Eigen::VectorXd behind_;  // by which points are covariant with what was measured
   Eigen::VectorXd values_;

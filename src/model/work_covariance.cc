@@ -26,13 +26,19 @@ constexpr double kOwn = 0.1;  // what no other call tells
 // shape.
 constexpr double kOtherName = 0.6, kOtherUnit = 0.7, kOtherUnitShape = 0.85;
 constexpr Coordinates kLengths = {12, 8, 10, 10, 10, 6, 10, 5, 3, 3, 6, 6, 6, 2.5, 4, 2.5};
+// A division takes as long as many multiplications, and there are millions.
+constexpr Coordinates kPerLength = [] {
+  Coordinates per{};
+  for (std::size_t i = 0; i < kCoordinates; ++i) per[i] = 1 / kLengths[i];
+  return per;
+}();
 // Calls take this much more than their roof, before anything is known.
 constexpr double kAboveRoof = 0.6;
 
 double squared_distance(const WorkPoint& a, const WorkPoint& b) {
   double distance = 0;
   for (std::size_t i = 0; i < kCoordinates; ++i)
-    distance += square((a.coordinates[i] - b.coordinates[i]) / kLengths[i]);
+    distance += square((a.coordinates[i] - b.coordinates[i]) * kPerLength[i]);
   return distance;
 }
 
@@ -88,29 +94,35 @@ constexpr double kShareAll = 0.15, kShareFamily = 0.6, kShareName = 0.25;
 
 void covariances_with(const RatePoint& b, const std::vector<RatePoint>& a, std::size_t first, double* out) {
   std::array<double, kChunk> apart, root, decay, roughness, rough;
+  std::array<std::size_t, kChunk> related;
   for (std::size_t begin = first; begin < a.size(); begin += kChunk) {
     const std::size_t count = std::min(kChunk, a.size() - begin);
     for (std::size_t i = 0; i < count; ++i) {
       const RatePoint& one = a[begin + i];
-      apart[i] = square((one.rates.back() - b.rates.back()) / kPowerTime);
+      apart[i] = square((one.rates.back() - b.rates.back()) * (1 / kPowerTime));
       for (std::size_t k = 0; k + 1 < b.rates.size(); ++k)
         apart[i] += square((one.rates[k] - b.rates[k]) / kPowerRate);
     }
     exp_minus_root(count, 5, apart.data(), root.data(), decay.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t k = 0; k < b.sizes.size(); ++k)
-        apart[i] += square((a[begin + i].sizes[k] - b.sizes[k]) / kPowerRoughLength);
-    }
-    exp_minus_root(count, 1, apart.data(), roughness.data(), rough.data());
+    std::size_t of_family = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const RatePoint& one = a[begin + i];
       const bool same_family = one.family == b.family, same_name = one.name == b.name;
       const double alike = kShareAll + (same_family ? kShareFamily : 0) + (same_name ? kShareName : 0);
-      double& k = out[begin + i];
-      k = square(kPowerAll) + (square(kPowerRates) + square(kPowerFamily) * alike) *
-                                  (1 + root[i] + square(root[i]) / 3) * decay[i];
-      if (same_family) k += square(kPowerRough) * rough[i];
-      if (same_name && apart[i] == 0) k += square(kPowerOwn);
+      out[begin + i] = square(kPowerAll) + (square(kPowerRates) + square(kPowerFamily) * alike) *
+                                               (1 + root[i] + square(root[i]) / 3) * decay[i];
+      if (!same_family) continue;
+      // Roughness is within a family, most of what there is is of another.
+      double& distance = apart[of_family] = apart[i];
+      for (std::size_t k = 0; k < b.sizes.size(); ++k)
+        distance += square((one.sizes[k] - b.sizes[k]) * (1 / kPowerRoughLength));
+      related[of_family++] = begin + i;
+    }
+    exp_minus_root(of_family, 1, apart.data(), roughness.data(), rough.data());
+    for (std::size_t i = 0; i < of_family; ++i) {
+      double& k = out[related[i]];
+      k += square(kPowerRough) * rough[i];
+      if (a[related[i]].name == b.name && apart[i] == 0) k += square(kPowerOwn);
     }
   }
 }

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "serve/cores.h"
 
 namespace ampere {
 namespace {
@@ -61,6 +62,7 @@ struct ChildPipe {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int s : {SIGINT, SIGTERM, SIGPIPE, SIGHUP}) signal(s, SIG_DFL);
+  run_on(o.cores);
   limit_resource(RLIMIT_CORE, 0);
 #if !defined(__SANITIZE_ADDRESS__)  // which maps terabytes
   if (o.most_bytes > 0) limit_resource(RLIMIT_AS, o.most_bytes);

@@ -13,6 +13,7 @@ struct ChildOptions {
   double most_s = 0;             // of the clock, and of CPU time; 0: no limit
   std::size_t most_output = 64u << 20;
   std::uint64_t most_file_bytes = 0;  // of each file that it writes; 0: no limit
+  std::vector<int> cores = {};        // that it may run on; empty: those of this process
   // Asked several times a second; true ends it with SIGTERM.
   std::function<bool()> stop = {};
   // Lines that it writes to standard error, as they come.

@@ -113,6 +113,7 @@ void Connection::go_on() {
 }
 
 void Connection::read_body() {
+  sending_ = true;
   const bool upload = route_ && route_->file;
   // A large file over a slow line takes its time; its owner is known to be allowed to send it.
   stream_.expires_after(seconds_of(limits_.request_s * (upload ? 10 : 1)));
@@ -137,6 +138,7 @@ void Connection::read_body() {
 }
 
 void Connection::on_body(const boost::system::error_code& error) {
+  sending_ = false;
   started_ = WireClock::now();
   if (error == beast::error::timeout)
     return refuse(problem_response(408, "bad_input", "the request did not come in time"));

@@ -18,9 +18,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void start() { await_request(limits_.header_s); }
 
-  // Whether nothing would be lost by closing it, and since when it has been so.
+  // Whether nothing would be lost by closing it; whether a request is still being sent; since when it has
+  // been so.
   bool is_idle() const { return idle_; }
-  WireClock::time_point idle_since() const { return since_; }
+  bool is_sending() const { return sending_; }
+  WireClock::time_point so_since() const { return since_; }
   void close();
 
  private:
@@ -56,7 +58,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   beast::flat_buffer buffer_;
   asio::steady_timer timer_{wire_.io};
   std::string peer_;
-  bool idle_ = true;
+  bool idle_ = true, sending_ = false;
   WireClock::time_point since_ = WireClock::now();
   WireClock::time_point started_ = WireClock::now();
   bool keep_alive_ = false, drains_ = false, uploads_ = false, feeds_ = false;

@@ -48,11 +48,16 @@ void Doorkeeper::end() {
 
 void Doorkeeper::make_room(int most) {
   if (static_cast<int>(wire_.connections.size()) <= most) return;
-  Connection* longest = nullptr;
+  Connection *longest = nullptr, *slowest = nullptr;
+  const auto longer = [](const Connection* one, const Connection* other) {
+    return !other || one->so_since() < other->so_since();
+  };
   for (Connection* connection : wire_.connections) {
-    if (connection->is_idle() && (!longest || connection->idle_since() < longest->idle_since()))
-      longest = connection;
+    if (connection->is_idle() && longer(connection, longest)) longest = connection;
+    if (connection->is_sending() && longer(connection, slowest)) slowest = connection;
   }
+  // Requests that are begun and never finished would else keep everybody out.
+  if (!longest) longest = slowest;
   if (!longest) return;
   longest->close();
   wire_.connections.erase(longest);  // it goes when its last handler has run

@@ -1,4 +1,5 @@
-// Takes connections; where there are too many, the one that has been idle longest makes room.
+// Takes connections; where there are too many, the one that has been idle longest makes room, and where none
+// is idle the one whose request has been on its way longest.
 #pragma once
 
 #include "serve/wire.h"

@@ -109,6 +109,19 @@ Json problem_json(const Error& error) {
   return told;
 }
 
+void take_whole_address(HttpRequest& request) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    std::string begins = request.target.substr(0, scheme.size());
+    for (char& c : begins) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (begins != scheme) continue;
+    const std::string rest = request.target.substr(scheme.size());
+    const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
+    request.headers["host"] = rest.substr(0, end);
+    request.target = (rest.find('/') == end ? "" : "/") + rest.substr(end);
+    return;
+  }
+}
+
 std::optional<std::vector<std::string>> path_parts(std::string_view target) {
   const std::string_view path = target.substr(0, target.find('?'));
   if (path.empty() || path.front() != '/') return std::nullopt;

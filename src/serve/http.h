@@ -68,6 +68,10 @@ class HttpError : public std::runtime_error {
   std::string kind_;
 };
 
+// A target that is a whole address, as programs behind proxies send it ("http://HOST/PATH"), becomes its
+// path, and its host the header's, whatever that was (RFC 9112, 3.2.2).
+void take_whole_address(HttpRequest& request);
+
 // The path of a target in parts, each decoded; absent where it is no path that this server could have (not
 // UTF-8, control characters, "..", an encoded slash).
 std::optional<std::vector<std::string>> path_parts(std::string_view target);

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <random>
 
 #include "base/files.h"
 #include "base/plain_text.h"
+#include "measure/recipe.h"
+#include "meter/cpu_cores.h"
 #include "serve/child.h"
+#include "serve/cores.h"
 #include "serve/limited.h"
 #include "store/store.h"
 
@@ -51,10 +55,26 @@ std::string event_text(const std::string& event, const Json& data) {
   return "event: " + event + "\ndata: " + data.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n\n";
 }
 
+// While it lives, answers keep off cores that something is measured on.
+class CoresLeft {
+ public:
+  CoresLeft(std::vector<int> all, const Json& request) : all_(std::move(all)) {
+    const bool says = request.is_object() && request.contains("threads");
+    const Json threads = says ? request["threads"] : Json(Recipe().threads);
+    keep_to(cores_to_answer(all_, threads.is_number_integer() ? threads.get<int>() : 1));
+  }
+  ~CoresLeft() { keep_to(all_); }
+  CoresLeft(const CoresLeft&) = delete;
+  CoresLeft& operator=(const CoresLeft&) = delete;
+
+ private:
+  const std::vector<int> all_;
+};
+
 }  // namespace
 
 ServeJobs::ServeJobs(std::string folder, const ServeOptions& options)
-    : folder_(std::move(folder)), options_(options) {
+    : folder_(std::move(folder)), options_(options), all_cores_(allowed_cores()) {
   std::error_code unreadable;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, unreadable)) {
     if (entry.path().extension() != ".json") continue;
@@ -267,6 +287,9 @@ void ServeJobs::run(const std::shared_ptr<OneJob>& job) {
   if (!options_.meter.empty()) command.push_back("--meter=" + options_.meter);
   command.insert(command.end(), job->words.begin(), job->words.end());
   ChildOptions child;
+  child.cores = all_cores_;
+  std::optional<CoresLeft> left;
+  if (options_.cores.empty()) left.emplace(all_cores_, job->request);
   child.stop = [&] { return job->stop || ends_; };
   child.on_line = [&](const std::string& line) {
     const Json step = Json::parse(line, nullptr, false);

@@ -1,6 +1,6 @@
 // Profiling in the background, in a process of its own: one at a time, with progress that can be watched, to
-// be stopped and resumed. What is known of a job is kept in a file, so that one which a killed server leaves
-// behind can be resumed by the next.
+// be stopped and resumed. Meanwhile the server leaves cores to it (serve/cores.h). What is known of a job is
+// kept in a file, so that one which a killed server leaves behind can be resumed by the next.
 #pragma once
 
 #include <atomic>
@@ -58,6 +58,7 @@ class ServeJobs {
 
   std::string folder_;
   const ServeOptions& options_;
+  const std::vector<int> all_cores_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::shared_ptr<OneJob>> jobs_;  // by id, which begins with when it was made

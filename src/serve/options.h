@@ -38,6 +38,7 @@ struct ServeOptions {
   std::string meter = {};               // of profiling; empty: the worker's default
   std::string program = {};             // ampere itself, for processes of their own
   std::vector<std::string> hosts = {};  // names that this server is also reached by
+  std::vector<int> cores = {};          // that answer; empty: all, and fewer while a job measures
   double refresh_s = 10;                // so soon at most are new points of the store looked at; 0: always
   ServeLimits limits = {};
   const std::atomic<bool>* ending = nullptr;  // once it is true, processes are ended; null: never

@@ -8,6 +8,7 @@
 #include "serve/api.h"
 #include "serve/api_words.h"
 #include "serve/child.h"
+#include "serve/cores.h"
 #include "serve/freeze.h"
 #include "serve/lru.h"
 #include "serve/metrics.h"
@@ -20,6 +21,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Pair;
 
 std::string sha256_of(const std::string& text) {
@@ -49,6 +51,39 @@ TEST(Lru, KeepsWhatWasUsedLast) {
   some.put("large", 5, 100);  // what is larger than all of it stays alone
   EXPECT_EQ(some.size(), 1u);
   EXPECT_EQ(*some.find("large"), 5);
+}
+
+TEST(Cores, AreGivenByTheirNumbers) {
+  const std::vector<int> allowed = {0, 1, 2, 3, 6};
+  EXPECT_THAT(cores_in("2", allowed), ElementsAre(2));
+  EXPECT_THAT(cores_in("6,0-2,1", allowed), ElementsAre(0, 1, 2, 6));
+  for (const char* bad :
+       {"", ",", "a", "-1", "1-", "2-1", "0,", "4", "0-6", "1 ", "0x1", "99999999999", "0-2147483647"})
+    EXPECT_THROW(cores_in(bad, allowed), Error) << bad;
+}
+
+TEST(Cores, SomeAreLeftToWhatIsMeasured) {
+  EXPECT_THAT(cores_to_answer({4, 5, 6, 7}, 1), ElementsAre(4, 5));
+  EXPECT_THAT(cores_to_answer({4, 5, 6, 7}, 3), ElementsAre(4));
+  EXPECT_THAT(cores_to_answer({0, 1, 2}, 1), ElementsAre(0));
+  EXPECT_THAT(cores_to_answer({0, 1}, 1), ElementsAre(0));
+  for (const int threads : {2, 100}) EXPECT_THAT(cores_to_answer({0, 1}, threads), IsEmpty());
+  EXPECT_THAT(cores_to_answer({0}, 1), IsEmpty());
+}
+
+TEST(Http, WholeAddresses) {
+  const auto taken = [](const std::string& target) {
+    HttpRequest request;
+    request.target = target;
+    request.headers["host"] = "before";
+    take_whole_address(request);
+    return std::pair(request.header("host"), request.target);
+  };
+  EXPECT_THAT(taken("/a?b=http://c/d"), Pair("before", "/a?b=http://c/d"));
+  EXPECT_THAT(taken("http://localhost:80/a/b?c"), Pair("localhost:80", "/a/b?c"));
+  EXPECT_THAT(taken("HTTPS://[::1]"), Pair("[::1]", "/"));
+  EXPECT_THAT(taken("http://evil?/x"), Pair("evil", "/?/x"));
+  EXPECT_THAT(taken("http:/x"), Pair("before", "http:/x"));
 }
 
 TEST(Http, PathsAndQueries) {

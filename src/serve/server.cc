@@ -7,6 +7,7 @@
 #include <boost/asio/signal_set.hpp>
 
 #include "serve/access.h"
+#include "serve/cores.h"
 #include "serve/doorkeeper.h"
 
 namespace ampere {
@@ -63,6 +64,7 @@ void serve(const ServeOptions& options, const ServeEvents& events) {
     wait_for_rest(100);
   });
   give_way();
+  keep_to(options.cores);
   door.accept();
   asio::post(wire.waiting, [&] {
     give_way();

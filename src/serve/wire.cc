@@ -33,6 +33,7 @@ HttpRequest request_of(const http::request_header<>& header) {
     std::string& value = request.headers[name];
     value += (value.empty() ? "" : ", ") + std::string(field.value());
   }
+  take_whole_address(request);
   return request;
 }
 

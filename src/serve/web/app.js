@@ -22,6 +22,13 @@ const VIEWS = [
   ['devices', 'Devices', DevicesView]
 ].filter(([view]) => !frozen || keptViews().includes(view));
 
+// Two cards of one type have one name: then the beginning of their ids goes with it.
+function toldApart(devices) {
+  const named = devices.map((d) => ({...d, name: d.name || d.fingerprint?.name || d.id}));
+  const alike = (d) => named.filter((o) => o.name === d.name).length > 1;
+  return named.map((d) => (alike(d) ? {...d, name: d.name + ' ' + d.id.slice(0, 6)} : d));
+}
+
 function TokenForm({wanted, given}) {
   const field = useRef();
   useEffect(() => field.current.focus(), []);
@@ -45,10 +52,7 @@ function Page({tick, retry}) {
   const store = useAnswer('devices' + tick, (signal) => get('devices', signal), 0);
   const about = useAnswer(choices.id ? choices.id + tick : null, (signal) => get('networks/' + encodeURIComponent(choices.id), signal), 0);
   const models = useMemo(() => (zoo.value ? zoo.value.models || zoo.value : []), [zoo.value]);
-  const devices = useMemo(
-    () => (store.value ? store.value.devices || [] : []).map((d) => ({...d, name: d.name || d.fingerprint?.name || d.id})),
-    [store.value]
-  );
+  const devices = useMemo(() => toldApart(store.value ? store.value.devices || [] : []), [store.value]);
   const sheets = useMemo(
     () => ((store.value && store.value.sheets) || []).map((s) => (typeof s === 'string' ? {id: s, name: s} : {id: s.name, ...s})),
     [store.value]

@@ -68,7 +68,7 @@ export function compareFigure(rows, currency) {
         data: rows.map((r) => r.name),
         axisTick: {show: false},
         axisLine: {lineStyle: {color: theme.muted}},
-        axisLabel: {color: theme.text, width: Math.max(80, width * 0.28), overflow: 'truncate', interval: 0}
+        axisLabel: {color: theme.text, width: Math.max(80, width * 0.28), overflow: 'break', lineOverflow: 'truncate', lineHeight: 14, height: 42, interval: 0}
       };
       option.tooltip.trigger = 'item';
       option.tooltip.formatter = (p) => {

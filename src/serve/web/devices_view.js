@@ -31,19 +31,21 @@ function Knowledge({device, recipe}) {
           text: (n) => (n.half_width === undefined ? 'unknown' : '±' + percent(n.half_width)),
           number: true
         },
-        {title: 'Never measured', value: (n) => n.unmeasured ?? null, text: (n) => percent(n.unmeasured), number: true},
         {
-          title: 'Measuring',
-          value: (n) => (n.gain ? n.gain.time_s : null),
-          text: (n) => (n.gain ? `${n.gain.layers} layers, ${ampere.duration(n.gain.time_s)}` : ''),
-          number: true
-        },
-        {
-          title: 'would bring',
+          title: 'If measured',
           value: (n) => (n.gain ? n.gain.half_width : null),
           text: (n) => (n.gain ? '±' + percent(n.gain.half_width) : ''),
           number: true
-        }
+        },
+        {
+          title: 'Takes',
+          value: (n) => (n.gain ? n.gain.time_s : null),
+          text: (n) => (n.gain ? ampere.duration(n.gain.time_s) : ''),
+          number: true,
+          from: 23
+        },
+        {title: 'Layers', value: (n) => (n.gain ? n.gain.layers : null), text: (n) => (n.gain ? String(n.gain.layers) : ''), number: true, from: 42},
+        {title: 'Never measured', value: (n) => n.unmeasured ?? null, text: (n) => percent(n.unmeasured), number: true, from: 42}
       ]} />`
     }`;
 }

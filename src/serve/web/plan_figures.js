@@ -38,7 +38,7 @@ export function planFigure(plan) {
         axisTick: {show: false},
         axisLine: {lineStyle: {color: theme.muted}},
         splitLine: {show: true, lineStyle: {color: theme.line}},
-        axisLabel: {color: theme.text, width: Math.max(70, width * 0.22), overflow: 'truncate', interval: 0}
+        axisLabel: {color: theme.text, width: Math.max(70, width * 0.22), overflow: 'break', lineOverflow: 'truncate', lineHeight: 14, height: 42, interval: 0}
       };
       option.tooltip.trigger = 'item';
       option.tooltip.formatter = (p) => {

@@ -61,7 +61,7 @@ function Rows({title, what, fields, rows, change, profiles}) {
     <tbody>${rows.map(
       (row, i) => html`<tr key=${i}>${fields.map(
         ([path, label, hint, numeric]) =>
-          html`<td>${
+          html`<td data-label=${label}>${
             path === 'profile' && profiles.length
               ? html`<select aria-label=${`${label} of ${what} ${i + 1}`} value=${profileOf(row, profiles)} onChange=${edit(i, path)}>
                 <option value="">none</option>${profiles.map((p) => html`<option value=${p.id}
@@ -133,7 +133,7 @@ export function PlanView({choices, devices}) {
         plan.jobs.length > 0 &&
         html`<div class="card"><h3>Planned</h3><${Table} id="plan-table" label="Planned jobs" rows=${plan.jobs} columns=${[
           {title: 'Job', value: (j) => j.name, wide: true},
-          {title: 'Device', value: (j) => j.device, wide: true},
+          {title: 'Device', value: (j) => j.device, wide: true, from: 30},
           {title: 'Start', value: (j) => j.start_s, text: (j) => ampere.duration(j.start_s), number: true, from: 30},
           {title: 'End', value: (j) => j.end_s, text: (j) => ampere.duration(j.end_s), number: true},
           {title: 'Energy', value: (j) => j.energy_j, text: (j) => si(j.energy_j, 'J'), number: true},

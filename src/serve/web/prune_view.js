@@ -90,4 +90,4 @@ export const DeviceChoice = ({
   devices,
   device
 }) => html`<${Choice} name="device" label="On" value=${device} change=${(v) => set({device: v})}
-  options=${devices.length ? devices.map((d) => [d.id, d.name + (devices.some((o) => o !== d && o.name === d.name) ? ' ' + d.id.slice(0, 6) : '')]) : [['', 'no device is known']]} />`;
+  options=${devices.length ? devices.map((d) => [d.id, d.name]) : [['', 'no device is known']]} />`;
