@@ -21,9 +21,11 @@ TOLD = f"""mount -t binfmt_misc binfmt_misc {HANDLERS} && printf %s '{HANDLER}' 
   echo "emulated.py: this kernel keeps no binfmt_misc for user namespaces (Linux 6.7); install binfmt-support, which lets \
 all of this machine run arm64 programs" >&2; exit 1; }}
 """
-# /dev is a folder of its own, because what makes the system writes there.
+# /dev is a folder of its own, because what makes the system writes there. In /sys LibTorch looks which processors there
+# are, and trains with none where it finds nothing.
 ENTER = """root=$0
 mount --rbind /proc "$root/proc"
+mount --rbind /sys "$root/sys"
 mount -t tmpfs tmpfs "$root/dev"
 mkdir "$root/dev/shm"
 for name in null zero full random urandom tty console ptmx; do

@@ -10,8 +10,11 @@ namespace {
 
 constexpr double kStep = 0.05;  // seconds in which temperature and clock count as the same
 constexpr double kReadCost = 0.0005;
-constexpr double kGovernorLooks = 1;  // seconds between two looks at the temperature
-constexpr double kJitter = 0.004;     // of the time of a piece of work
+// Seconds between two looks at the temperature. Like Linux's step_wise (drivers/thermal/gov_step_wise.c): a
+// step down where it is too warm and still getting warmer, a step up where it is cool enough and still
+// cooling, else none.
+constexpr double kGovernorLooks = 1;
+constexpr double kJitter = 0.004;  // of the time of a piece of work
 
 }  // namespace
 
@@ -53,7 +56,7 @@ BoardSheet find_board(const Json& boards, const std::string& name) {
 }
 
 Board::Board(BoardSheet sheet, unsigned seed)
-    : sheet_(std::move(sheet)), random_(seed), temperature_c_(sheet_.ambient_c) {
+    : sheet_(std::move(sheet)), random_(seed), temperature_c_(sheet_.ambient_c), seen_c_(temperature_c_) {
   next_tick_s_ = time_s_ + sheet_.tick_s;
   rest(0);
 }
@@ -81,9 +84,11 @@ void Board::pass(double seconds, double power_w) {
   temperature_c_ += (towards - temperature_c_) * (1 - std::exp(-seconds / sheet_.time_constant_s));
   while (time_s_ >= next_look_s_) {
     next_look_s_ += kGovernorLooks;
-    if (temperature_c_ >= sheet_.throttle_c && level_ + 1 < sheet_.clocks_mhz.size())
+    const bool warmer = temperature_c_ > seen_c_, cooler = temperature_c_ < seen_c_;
+    seen_c_ = temperature_c_;
+    if (temperature_c_ >= sheet_.throttle_c && warmer && level_ + 1 < sheet_.clocks_mhz.size())
       ++level_;
-    else if (temperature_c_ <= sheet_.throttle_c - sheet_.hysteresis_k && level_ > 0)
+    else if (temperature_c_ <= sheet_.throttle_c - sheet_.hysteresis_k && cooler && level_ > 0)
       --level_;
   }
 }

@@ -55,6 +55,7 @@ class Board {
   BoardSheet sheet_;
   std::mt19937 random_;
   double time_s_ = 100, drawn_j_ = 0, temperature_c_;
+  double seen_c_;             // temperature when the governor last looked
   std::size_t level_ = 0;     // of the clocks; 0: not slowed down
   double next_look_s_ = 101;  // of the governor at the temperature
   double next_tick_s_ = 100, drawn_at_tick_j_ = 0, shown_j_ = 0;

@@ -98,13 +98,17 @@ Json BoardSession::idle(const Json& params) {
           {"modelled", true}};
 }
 
-BoardSession::Step BoardSession::step_of(const MeasureRequest& request) const {
+BoardSession::Step BoardSession::step_of(const MeasureRequest& request) {
   const double best = board_.sheet().slower;
   Step step{board_.sheet().step_s, 0};
   double joules = 0;
   const std::vector<Layer> layers = parse_layers(request.network, request.batch);
   for (const Layer& layer : layers) {
-    const RecordedCost cost = costs_.of(layer, layers.size() == 1 ? role_of_single(request) : layer.role);
+    const LayerRole role = layers.size() == 1 ? role_of_single(request) : layer.role;
+    const auto what = std::make_tuple(std::string(to_word(role)), layer.kind.word(), layer.channels);
+    auto seen = seen_.find(what);
+    if (seen == seen_.end()) seen = seen_.emplace(what, costs_.of(layer, role)).first;
+    const RecordedCost& cost = seen->second;
     step.seconds += best * cost.time_s;
     joules += best * cost.time_s * cost.load;
   }

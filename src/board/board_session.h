@@ -2,7 +2,9 @@
 // layers cost, measured by the windows and the counter that a real board would have.
 #pragma once
 
+#include <map>
 #include <string>
+#include <tuple>
 
 #include "board/board.h"
 #include "board/recorded_costs.h"
@@ -30,13 +32,13 @@ class BoardSession {
   Json detect() const;
   Json idle(const Json& params);
   Json measure(const Json& params);
-  Step step_of(const MeasureRequest& request) const;
+  Step step_of(const MeasureRequest& request);
 
   Board board_;
   RecordedCosts costs_;
+  std::map<std::tuple<std::string, std::string, Channels>, RecordedCost> seen_;
   BoardOptions options_;
   std::optional<MeterCharacter> character_;
-  double idle_w_ = 0;
   bool ended_ = false;
 };
 

@@ -1,7 +1,6 @@
 #include "board/recorded_costs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -21,6 +20,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 }  // namespace
 
 RecordedCosts::RecordedCosts(const std::vector<std::string>& paths, const std::string& recipe) {
+  std::map<std::string, std::vector<Recorded>> times, powers;
   std::vector<double> watts;
   for (const std::string& path : paths) {
     std::ifstream in(path);
@@ -33,35 +33,17 @@ RecordedCosts::RecordedCosts(const std::vector<std::string>& paths, const std::s
       const double in_channels = std::atof(c[4].c_str()), out_channels = std::atof(c[5].c_str());
       const double time_s = std::atof(c[6].c_str()), energy_j = std::atof(c[7].c_str());
       if (!(time_s > 0)) continue;
-      Kind& kind = kinds_[c[3].substr(6)];
-      kind.times.push_back({in_channels, out_channels, time_s});
+      const std::string key = c[3].substr(6);
+      times[key].push_back({in_channels, out_channels, time_s});
       if (!(energy_j > 0)) continue;
-      kind.powers.push_back({in_channels, out_channels, energy_j / time_s});
+      powers[key].push_back({in_channels, out_channels, energy_j / time_s});
       watts.push_back(energy_j / time_s);
     }
   }
   if (watts.empty()) throw bad_input("no energies of recipe " + recipe + " are in the recorded points");
+  for (const auto& [key, places] : powers) kinds_.emplace(key, Kind{Between(times[key]), Between(places)});
   std::sort(watts.begin(), watts.end());
   most_w_ = watts[watts.size() * 95 / 100];
-}
-
-// Between places: the three nearest by the ratio of channels, the nearer the more.
-double RecordedCosts::near(const std::vector<Point>& points, Channels channels) {
-  std::vector<std::pair<double, double>> found;  // distance, value
-  for (const Point& p : points) {
-    const double in = std::log(p.in / static_cast<double>(std::max<std::int64_t>(1, channels.in)));
-    const double out = std::log(p.out / static_cast<double>(std::max<std::int64_t>(1, channels.out)));
-    found.emplace_back(in * in + out * out, p.value);
-  }
-  const std::size_t count = std::min<std::size_t>(3, found.size());
-  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end());
-  double sum = 0, weights = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double weight = 1 / (found[i].first + 1e-9);
-    sum += weight * std::log(found[i].second);
-    weights += weight;
-  }
-  return std::exp(sum / weights);
 }
 
 RecordedCost RecordedCosts::of(const Layer& layer, LayerRole role) const {
@@ -73,10 +55,11 @@ RecordedCost RecordedCosts::of(const Layer& layer, LayerRole role) const {
                                                 : Surface::kInOut;
   const std::string key = std::string(to_word(role)) + "/" + kind.word();
   const auto found = kinds_.find(key);
-  if (found == kinds_.end() || found->second.powers.empty())
+  if (found == kinds_.end())
     throw bad_input("nobody recorded layers of the kind " + key +
                     "; this board can only do what was recorded");
-  return {near(found->second.times, layer.channels), near(found->second.powers, layer.channels) / most_w_};
+  const auto in = static_cast<double>(layer.channels.in), out = static_cast<double>(layer.channels.out);
+  return {found->second.time(in, out), found->second.power(in, out) / most_w_};
 }
 
 }  // namespace ampere

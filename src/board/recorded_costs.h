@@ -1,4 +1,4 @@
-// What layers cost where somebody measured them: recorded points, and between them the nearest ones. No model
+// What layers cost where somebody measured them: recorded points, and straight lines between them. No model
 // of ours is asked.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "board/between.h"
 #include "layers/parse.h"
 
 namespace ampere {
@@ -24,13 +25,9 @@ class RecordedCosts {
   RecordedCost of(const Layer& layer, LayerRole role) const;
 
  private:
-  struct Point {
-    double in, out, value;
-  };
   struct Kind {
-    std::vector<Point> times, powers;
+    Between time, power;
   };
-  static double near(const std::vector<Point>& points, Channels channels);
 
   std::map<std::string, Kind> kinds_;
   double most_w_ = 1;

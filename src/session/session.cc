@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/capped.h"
 #include "meter/open.h"
@@ -25,8 +26,23 @@ Measure Session::measure() const {
       require_memory(request.network, {request.batch, request.recipe}, place, memory_bytes);
     return client->measure(request);
   };
-  return when_cool(std::move(once),
-                   [client = worker.get(), meter = meter](double s) { client->idle(s, meter); });
+  // Each is told once, or a phone would tell it of most points.
+  const auto tell = [told = told_of_heat, notice = on_notice](std::size_t which, const char* what) {
+    if (notice && !std::exchange((*told)[which], true)) notice(what);
+  };
+  Measure cool = when_cool(std::move(once), [client = worker.get(), meter = meter, tell](double s) {
+    tell(0, "heat slows the device down; such points are measured again after a rest of 30 s and more");
+    client->idle(s, meter);
+  });
+  return [cool = std::move(cool), tell](const MeasureRequest& request) {
+    Measurement m = cool(request);
+    if (m.throttled)
+      tell(1,
+           "heat slowed the device down at a point that was kept nevertheless; such points are marked, and "
+           "count "
+           "as less sure");
+    return m;
+  };
 }
 
 MeasureMode Session::profiling_mode() const {
@@ -115,6 +131,7 @@ Session open_worker(const SessionOptions& options) {
   WorkerOptions reached = worker_options(options.worker);
   reached.reconnect_seconds = options.reconnect_s;
   reached.on_notice = options.on_notice;
+  s.on_notice = options.on_notice;
   s.worker = std::make_unique<WorkerClient>(std::move(reached));
   const Json found = s.worker->detect();
   read_answer(*s.worker, [&] {

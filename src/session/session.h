@@ -1,6 +1,7 @@
 // A worker that has told what it runs on, and the store that its measurements are kept in.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,7 +33,12 @@ struct Session {
   std::string meter;
   bool keeps_power = false;        // the device does, so that an energy takes a quarter of a second
   std::vector<std::string> notes;  // what the user should know
+  std::function<void(const std::string&)> on_notice;
+  // Whether on_notice was told that heat slows the device down, and that it also slowed down a point that is
+  // kept.
+  std::shared_ptr<std::array<bool, 2>> told_of_heat = std::make_shared<std::array<bool, 2>>();
 
+  // Waits for the device to cool down where it says that heat slows it down.
   Measure measure() const;
   // How layers are measured here: replayed where a host issues the work to an accelerator.
   MeasureMode profiling_mode() const;

@@ -119,9 +119,12 @@ std::optional<ThermalState> stored_thermal(const Store& store, const std::string
 
 SustainedCost sustained_cost(const ThermalState& s, double energy_j, double time_s) {
   const double cold_w = energy_j / time_s;
-  // The warmer, the more it leaks: as much as the run at its own power, others in proportion.
-  const double share = s.cold_w > 0 ? std::min(1.0, cold_w / s.cold_w) : 1;
-  const double warm_w = cold_w * (1 + (s.warm - 1) * share);
+  // The warmer, the more it leaks, and what draws as much as can be sustained gets as warm as the run was
+  // when it was slowed down, whatever that one drew. What draws less stays cooler in proportion, and this is
+  // what it then draws: warm_w = cold_w (1 + (warm - 1) warm_w / sustained_w).
+  const double leak = s.sustained_w > 0 ? (s.warm - 1) * cold_w / s.sustained_w : 0;
+  const double most_w = cold_w * s.warm;
+  const double warm_w = leak < 1 && cold_w / (1 - leak) < s.sustained_w ? cold_w / (1 - leak) : most_w;
   SustainedCost c;
   c.power_w = warm_w;
   c.energy = warm_w / cold_w;

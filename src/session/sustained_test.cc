@@ -43,6 +43,17 @@ TEST(Sustained, OtherNetworksAreSlowedToTheSamePower) {
   EXPECT_EQ(cool.seconds_until_slow, 0);
 }
 
+TEST(Sustained, WhatDrawsLessStaysCoolerAndLeaksLess) {
+  ThermalState s = learn_thermal(warm_run(), 2);
+  s.warm = 1.1;
+  // 4 W, warm, are half of the 8 W that made the run warm enough to leak a tenth more.
+  EXPECT_NEAR(sustained_cost(s, 0.04, 0.01).power_w, 4 / (1 - 0.1 * 4 / 8), 1e-9);
+  // Just what can be sustained: as warm as the run was, at however many watts that one began.
+  EXPECT_NEAR(sustained_cost(s, 0.08 / 1.1, 0.01).power_w, 8, 1e-9);
+  EXPECT_NEAR(sustained_cost(s, 0.08 / 1.1, 0.01).time, 1, 1e-9);
+  EXPECT_NEAR(sustained_cost(s, 0.2, 0.01).time, std::sqrt((22.0 - 2) / 6), 1e-9);
+}
+
 TEST(Sustained, AShortJobEndsBeforeItIsWarm) {
   const ThermalState s = learn_thermal(warm_run(), 2);
   EXPECT_NEAR(job_cost_of(s, 0.12, 0.01, 10).energy, 1, 1e-9);

@@ -69,14 +69,37 @@ CallMemory attention(const AtenCall& call, const AllocatorStyle& style) {
   return memory;
 }
 
+// A tensor as oneDNN's kernels want it: its channels in blocks, the last one filled up.
+double in_blocks(const CallTensor& t, double block) {
+  const double channels = t.size(1);
+  return channels > 0 ? t.bytes() * std::ceil(channels / block) * block / channels : 0;
+}
+
+// On processors oneDNN trains on copies in blocks of channels, and what it makes is copied back: 6 channels
+// take as much as 16 there. Inputs of fewer channels than a block are read as they lie. Backward it computes
+// the input's gradient first, and the copy of y's is made again for the weights'.
+double blocked_within(const AtenCall& call, const CallTensor& x, const CallTensor& y, double block) {
+  const bool gradient = call.op == "convolution_backward";
+  const bool transposed = call.flag(gradient ? 7 : 6);
+  if (transposed || x.channels_last()) return 0;
+  const bool wide = x.size(1) >= block;
+  const double copy_of_x = wide ? in_blocks(x, block) : 0, copy_of_y = in_blocks(y, block);
+  const double weights = wide ? bytes_at(call, gradient ? 2 : 1) : 0;
+  if (!gradient) return std::max(copy_of_x + weights + copy_of_y - y.bytes(), copy_of_y);
+  const double for_weights = copy_of_y + copy_of_x + weights;
+  const std::vector<double> wanted = call.numbers(10);
+  if (wanted.empty() || wanted.front() == 0) return for_weights;
+  return std::max({copy_of_y + weights + in_blocks(x, block) - x.bytes(), in_blocks(x, block), for_weights});
+}
+
 // cuDNN's kernels want channels last: what lies otherwise is copied there and back.
 double convolution_within(const AtenCall& call, const AllocatorStyle& style) {
-  if (!style.accelerator) return 0;
   const bool gradient = call.op == "convolution_backward";
   const CallTensor* x = call.argument(gradient ? 1 : 0);
-  const double y = gradient ? bytes_at(call, 0) : call.makes.empty() ? 0 : call.makes.front()->bytes();
-  if (!x || x->channels_last()) return 0;
-  return x->bytes() + y;
+  const CallTensor* y = gradient ? call.argument(0) : call.makes.empty() ? nullptr : call.makes.front();
+  if (!x || !y) return 0;
+  if (style.accelerator) return x->channels_last() ? 0 : x->bytes() + y->bytes();
+  return style.channel_block > 0 ? blocked_within(call, *x, *y, style.channel_block) : 0;
 }
 
 }  // namespace
@@ -87,7 +110,10 @@ AllocatorStyle allocator_style_of(const Json& fingerprint) {
     return found != fingerprint.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   AllocatorStyle style;
-  style.fused_attention = style.onednn_lstm = word("framework").rfind("libtorch 1.", 0) != 0;
+  const bool own = word("framework").rfind("oneDNN", 0) == 0;  // our worker: channels last
+  style.fused_attention = word("framework").rfind("libtorch 1.", 0) != 0;
+  style.onednn_lstm = style.fused_attention && !own;
+  if (own) style.channel_block = 0;
   if (word("type") != "cuda") return style;
   style.accelerator = true;
   style.rounding = 512;

@@ -14,8 +14,9 @@ struct AllocatorStyle {
   double rounding = 1;       // sizes are made whole multiples of this many bytes
   bool accelerator = false;  // cuDNN, and attention that keeps no scores
   bool fused_attention = true;
-  bool onednn_lstm = true;  // on a processor
-  double libraries = 0;     // bytes that the libraries of the device take once there are matrix products
+  bool onednn_lstm = true;    // of LibTorch and PyTorch from 2 on, on processors
+  double channel_block = 16;  // of oneDNN within LibTorch and PyTorch on processors (AVX-512); 0: none
+  double libraries = 0;       // bytes that the libraries of the device take once there are matrix products
 };
 // By what a device's fingerprint says: type, framework, name.
 AllocatorStyle allocator_style_of(const Json& fingerprint);

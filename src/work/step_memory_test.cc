@@ -63,5 +63,23 @@ TEST(StepMemory, CudaRoundsUpAndItsLibrariesTakeSome) {
   EXPECT_GT(m.peak, m.libraries);
 }
 
+// 6 channels are computed in a block of 16, beside what is put out.
+TEST(StepMemory, ConvolutionsOnProcessorsTakeACopyInBlocksOfChannels) {
+  Network network("convolution");
+  const int in = network.add(Op::kInput, {}, {{"shape", std::vector<std::int64_t>{1, 28, 28}}});
+  const int conv = network.add(
+      Op::kConv2d, {in},
+      {{"out_channels", std::int64_t{6}}, {"kernel", std::int64_t{5}}, {"padding", std::int64_t{2}}});
+  network.add(Op::kLinear, {network.add(Op::kFlatten, {conv})}, {{"out_features", std::int64_t{10}}});
+  const double pixels = 256 * 28 * 28 * 4;
+  AllocatorStyle style;
+  const StepMemory blocked = step_memory(network, 256, trained_with("sgd"), style);
+  style.channel_block = 0;
+  const StepMemory plain = step_memory(network, 256, trained_with("sgd"), style);
+  EXPECT_NEAR(blocked.peak, (1 + 6 + 16) * pixels, 0.05 * pixels + 8 * blocked.weights);
+  EXPECT_LT(plain.peak, (1 + 2 * 6) * pixels + 8 * plain.weights);
+  EXPECT_EQ(allocator_style_of({{"type", "cpu"}, {"framework", "oneDNN 2.6.3"}}).channel_block, 0);
+}
+
 }  // namespace
 }  // namespace ampere
