@@ -72,11 +72,14 @@ std::size_t Estimator::remembered() const {
   return answers_.size();
 }
 
-// Changes when the store does. A server's is looked at anew now and then, whether or not it changed.
+// Changes when the store does. A database's is looked at anew every minute, whether or not it changed; each
+// time for those who want no point to wait.
 std::string Estimator::stamp() const {
   std::string text;
-  if (is_server(store_))
-    return std::to_string(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::minutes(1));
+  if (is_server(store_)) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::to_string(refresh_s_ > 0 ? now / std::chrono::minutes(1) : now.count());
+  }
   for (const char* ending : {"", "-wal"}) {
     struct stat s {};
     if (stat((store_ + ending).c_str(), &s) != 0) continue;
