@@ -360,7 +360,8 @@ std::string utc_now(TimeDigits digits) {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
   std::string fraction;
-  if (digits == TimeDigits::kMilliseconds) fraction = "." + std::to_string(1000 + now.tv_nsec / 1'000'000).substr(1);
+  if (digits == TimeDigits::kMilliseconds)
+    fraction = "." + std::to_string(1000 + now.tv_nsec / 1'000'000).substr(1);
   return text + fraction + "Z";
 }
 
