@@ -32,16 +32,16 @@ class Listens(nn.Module):
         return self.second(self.first(x)[0])[0]
 
 
-def measured(model, x):
+def measured(model, x, optimizer=torch.optim.SGD):
     """The most that one step has at once, by the profiler's account of every tensor that comes and goes."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watched:
         copy, there = type(model)(), x.clone()
         copy.load_state_dict(model.state_dict())
-        optimizer = torch.optim.SGD(copy.parameters(), lr=1e-3)
+        steps = optimizer(copy.parameters(), lr=1e-3)
         for _ in range(2):
-            optimizer.zero_grad()
+            steps.zero_grad()
             copy(there).square().mean().backward()
-            optimizer.step()
+            steps.step()
     now = most = 0
     events = [e for e in watched.profiler.kineto_results.events() if e.name() == "[memory]"]
     for event in sorted(events, key=lambda e: e.start_ns()):
@@ -66,3 +66,9 @@ def test_recurrent_layers_keep_their_gates():
     assert told.peak_bytes == pytest.approx(measured(Listens(), x), rel=0.15)
     there = ampere.memory(Listens(), x, loss=lambda y: y.square().mean(), device="cuda")
     assert there.temporaries_bytes > 34 * 2**20  # cuDNN's, for the gradient
+
+
+def test_what_an_update_makes_goes_with_the_tensor_it_is_made_for():
+    x = torch.randn(4, 64)
+    told = ampere.memory(Attends(), x[None], loss=lambda y: y.square().mean(), optimizer="adamw", device="cpu")
+    assert told.peak_bytes == pytest.approx(measured(Attends(), x[None], torch.optim.AdamW), rel=0.1)

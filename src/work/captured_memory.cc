@@ -136,7 +136,7 @@ class CapturedStep {
     const Block b = line_.block(rounded(t->bytes()), gradient       ? MemoryUse::kGradient
                                                      : call.forward ? MemoryUse::kForward
                                                                     : MemoryUse::kBackward);
-    if (until == "update") line_.until_the_end(b);
+    if (until == "update" && !call.update) line_.until_the_end(b);  // an update's own come and go within it
     // A compiler keeps what it likes; as if it were not one.
     if (call.forward && (until == "backward" || part.calls.compiled())) part.for_backward.push_back(b);
     return b;
