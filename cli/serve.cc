@@ -76,8 +76,7 @@ void add_serve(CLI::App& app) {
   verb->add_option("--token-file", o->token_file, "The file whose first line it is")->excludes(token);
   verb->add_flag("--read-only", s.read_only, "Nothing is profiled and nothing kept");
   verb->add_option("--state", s.state, "Folder of files that were sent, and of jobs [beside the store]");
-  verb->add_option("--cores", o->cores,
-                   "That answer, such as 0-3; jobs take any [all; half while a job measures]");
+  verb->add_option("--cores", o->cores, "That answer, as 0-3; jobs take any [half while one measures]");
   verb->add_option("--access-log", o->access_log, "File that requests are told in [standard error]");
   verb->add_option("--most-connections", l.connections, "At a time [1024]")->check(CLI::Range(1, 100000));
   verb->add_option("--most-upload", o->upload_mib, "MiB of a network file [512]")

@@ -47,7 +47,10 @@ class MeterFails(AmpereTest):
         self.assert_refused(self.profile("-q"), 3, message)
         self.assert_intact()
         kept = rows(self.store)
-        self.assertGreaterEqual(len(kept), BEFORE_FAILING)
+        # On a busy machine the monitor may get no turn for a whole window, and so stand still before it means to.
+        measured = self.recording.read_text().count('"energy_j"')
+        self.assertGreaterEqual(len(kept), min(measured, BEFORE_FAILING))
+        self.assertGreater(len(kept), 0)
         shown = self.json_of("store", "show")
         self.assertEqual(sum(s["points"] for s in shown["surfaces"]), len(kept))
         self.points.write_text("1000000")
