@@ -5,6 +5,8 @@ means well is still answered.
     tests/serve_hostile_test.py ampere=build/bin/ampere [worker=build/bin/ampere-worker]
 """
 
+import contextlib
+import http.client
 import io
 import json
 import os
@@ -102,6 +104,25 @@ class Mended(Hostile):
             for one in begun:
                 one.close()
         self.assertEqual(server.upload("a.json", b"{}").status, 400)  # places for files are free again
+
+    def test_answers_that_nobody_takes_keep_nobody_out(self):
+        server = Server(self, "--most-connections", "20")
+        for _ in range(24):
+            one = socket.socket()
+            self.addCleanup(one.close)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            one.settimeout(3)
+            one.connect(("127.0.0.1", server.port))
+            with contextlib.suppress(OSError):
+                one.sendall(1000 * b"GET /assets/app.js HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.count()
+        until = time.monotonic() + support.PATIENCE_S
+        while True:  # some seconds are given to those who are slow
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                if server.get("/api/v1/status").status == 200:
+                    break
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.3)
 
     def test_whole_addresses_and_folded_headers(self):
         """As programs behind proxies, and very old ones, write them: their host counts, whatever else is said."""

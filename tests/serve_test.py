@@ -360,6 +360,9 @@ class Modes(Serving):
         for path, body in [("/api/v1/jobs", {"kind": "profile"}), ("/api/v1/measured", {"job": "a", "energy_j": 1})]:
             self.assertEqual(server.post(path, body).status, 403)
         self.assertEqual(server.ok("POST", "/api/v1/estimate", LENET)["estimates"][0]["batch"], 10)
+        # Files can be asked about, and are forgotten with the server. Nothing is asked of a worker, and none is named.
+        sent = server.upload("lenet.json", self.output_of("convert", "lenet5").encode())
+        self.assertEqual(sent.status, 201, sent.body)
         self.assertEqual(server.stop(), 0)
         self.assertEqual({p.name for p in self.folder.iterdir()}, {"profiles.db"})
 

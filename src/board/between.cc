@@ -26,6 +26,19 @@ Between::Between(std::vector<Recorded> places) {
       sum += places[next].value;
     places_.push_back({places[i].x, places[i].y, sum / static_cast<double>(next - i)});
   }
+  // Four places on one circle, as on any grid, can be joined in two ways: everywhere in the same one, or the
+  // surface would be torn.
+  constexpr double kGolden = 0.6180339887498949, kLittle = 1e-7;
+  double width = 0, height = 0;
+  for (const Recorded& place : places_) {
+    width = std::max(width, place.x - places_.front().x);
+    height = std::max(height, std::abs(place.y - places_.front().y));
+  }
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const double turn =
+        kGolden * squared(static_cast<double>(i));  // of rectangles on a grid no sums are equal
+    raised_.push_back(kLittle * (squared(width) + squared(height)) * (turn - std::floor(turn)));
+  }
 }
 
 // Of all triangles around a place, Delaunay's is the one whose corners have the smallest mean of squared
@@ -40,6 +53,7 @@ double Between::operator()(double x, double y) const {
     p[i].y -= y;
     away[i] = squared(p[i].x) + squared(p[i].y);
     if (away[i] == 0) return p[i].value;
+    away[i] += raised_[i];
   }
   const auto cross = [&](std::size_t i, std::size_t j) { return p[i].x * p[j].y - p[i].y * p[j].x; };
   double value = 0, least = std::numeric_limits<double>::infinity();

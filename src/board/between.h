@@ -21,6 +21,7 @@ class Between {
   double on_a_line(double x, double y) const;
 
   std::vector<Recorded> places_;
+  std::vector<double> raised_;  // of each place, so little that it only decides between equals
 };
 
 }  // namespace ampere

@@ -42,6 +42,19 @@ TEST(Between, OneLineIsEnough) {
   EXPECT_EQ(Between({{1, 1, 4}})(9, 9), 4);
 }
 
+TEST(Between, IsNotTornOnAGrid) {
+  std::vector<Recorded> places;
+  for (int x = 0; x < 5; ++x) {
+    for (int y = 0; y < 5; ++y) places.push_back({1.0 * x, 1.0 * y, 1.0 * x * y});
+  }
+  const Between between(places);
+  for (int i = 1; i < 390; ++i) {
+    const double at = 0.01 * i;
+    EXPECT_NEAR(between(at, 1.53), between(at + 1e-6, 1.53), 1e-4) << at;
+    EXPECT_NEAR(between(2.47, at), between(2.47, at + 1e-6), 1e-4) << at;
+  }
+}
+
 TEST(Between, NothingIsRefused) { EXPECT_THROW(Between({}), Error); }
 
 }  // namespace

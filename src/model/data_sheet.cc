@@ -37,6 +37,7 @@ struct Bounds {
 };
 constexpr Bounds kFlops{1e8, 1e18, "FLOP/s: 67 TFLOP/s are 67e12"};
 constexpr Bounds kBytes{1e7, 1e15, "bytes/s: 900 GB/s are 900e9"};
+constexpr Bounds kMemory{1e8, 1e13, "bytes: 80 GB are 8e10"};
 constexpr Bounds kSeconds{1e-9, 1e-2, "seconds: 2 us are 2e-6"};
 constexpr Bounds kWatts{0.1, 1e5, "watts"};
 
@@ -97,7 +98,7 @@ Roof DataSheet::roof() const {
 DataSheet data_sheet_from(const Json& json, const std::string& where) {
   const JsonReader r(json, where);
   r.only({"name", "type", "driver_names", "float32_flops_per_s", "tensor_float32_flops_per_s",
-          "half_flops_per_s", "bytes_per_s", "launch_s", "idle_w", "limit_w", "source"});
+          "half_flops_per_s", "bytes_per_s", "launch_s", "idle_w", "limit_w", "memory_bytes", "source"});
   DataSheet sheet;
   sheet.name = short_text(r, "name");
   const std::string type = r.text("type", "cuda");
@@ -119,23 +120,26 @@ DataSheet data_sheet_from(const Json& json, const std::string& where) {
     if (!(sheet.idle_w >= 0 && sheet.idle_w < sheet.limit_w))
       throw bad_input(where + ": field \"idle_w\" must be 0 or more, and less than \"limit_w\"");
   }
+  if (r.has("memory_bytes")) sheet.memory_bytes = figure(r, "memory_bytes", kMemory);
   sheet.source = short_text(r, "source");
   sheet.driver_names = driver_names_of(r);
   return sheet;
 }
 
 Json to_json(const DataSheet& s) {
-  return {{"name", s.name},
-          {"type", s.accelerator ? "cuda" : "cpu"},
-          {"driver_names", s.driver_names},
-          {"float32_flops_per_s", s.peak.flops_per_s[0]},
-          {"tensor_float32_flops_per_s", s.peak.flops_per_s[1]},
-          {"half_flops_per_s", s.peak.flops_per_s[2]},
-          {"bytes_per_s", s.peak.bytes_per_s},
-          {"launch_s", s.peak.launch_s},
-          {"idle_w", s.idle_w},
-          {"limit_w", s.limit_w},
-          {"source", s.source}};
+  Json json = {{"name", s.name},
+               {"type", s.accelerator ? "cuda" : "cpu"},
+               {"driver_names", s.driver_names},
+               {"float32_flops_per_s", s.peak.flops_per_s[0]},
+               {"tensor_float32_flops_per_s", s.peak.flops_per_s[1]},
+               {"half_flops_per_s", s.peak.flops_per_s[2]},
+               {"bytes_per_s", s.peak.bytes_per_s},
+               {"launch_s", s.peak.launch_s},
+               {"idle_w", s.idle_w},
+               {"limit_w", s.limit_w},
+               {"source", s.source}};
+  if (s.memory_bytes > 0) json["memory_bytes"] = s.memory_bytes;
+  return json;
 }
 
 std::vector<std::string> data_sheet_names() {
@@ -165,6 +169,15 @@ std::optional<DataSheet> data_sheet_of_device(const std::string& driver_name) {
   for (const auto& [key, sheet] : table()) {
     const auto& names = sheet.driver_names;
     if (std::find(names.begin(), names.end(), driver_name) != names.end()) return sheet;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> memory_by_name(const std::string& name) {
+  for (const auto& [key, sheet] : table()) {
+    const auto& names = sheet.driver_names;
+    const bool its = sheet.name == name || std::find(names.begin(), names.end(), name) != names.end();
+    if (its && sheet.memory_bytes > 0) return sheet.memory_bytes;
   }
   return std::nullopt;
 }

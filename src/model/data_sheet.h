@@ -18,6 +18,7 @@ struct DataSheet {
   double limit_w = 0;       // that it may draw
   std::string source;       // which data sheet says so, and of which year
   std::vector<std::string> driver_names = {};  // as devices of this sheet call themselves
+  double memory_bytes = 0;                     // 0: not told, or devices of one name have more or less
 
   // What its host does for a step besides issuing calls, which no sheet states: it is believed.
   double step_host_s() const;
@@ -37,5 +38,7 @@ DataSheet find_data_sheet(const std::string& name_or_path);
 std::vector<std::string> data_sheet_names();
 // By what a device calls itself; absent where no sheet is of it.
 std::optional<DataSheet> data_sheet_of_device(const std::string& driver_name);
+// Bytes of memory of what is sold under a sheet's name, or calls itself so; absent where that is not told.
+std::optional<double> memory_by_name(const std::string& name);
 
 }  // namespace ampere

@@ -54,7 +54,7 @@ std::string place_of(LayerRole role, const LayerKind& kind, Channels channels, c
 // Absent where calls do not tell it; damaged parts and impossible layers say nothing about the others.
 std::optional<std::vector<CountedWork>> works_at(const StoredSurface& surface, Channels channels,
                                                  const std::string& recipe, const CallStyle& style) {
-  if (is_captured(*surface.kind)) return work_of_part(*surface.kind, recipe);
+  if (is_captured(*surface.kind)) return work_of_part(*surface.kind, recipe, style.accelerator);
   return coarse(work_of_layer(*surface.kind, channels, surface.role, recipe, style));
 }
 
@@ -192,7 +192,7 @@ class Selection {
  private:
   void add_within(const Source& source, const StoredPoint& point) {
     try {
-      auto works = work_of_part(*source.surface.kind, source.recipe);
+      auto works = work_of_part(*source.surface.kind, source.recipe, style_.accelerator);
       if (works && !works->empty()) within_.add(std::move(*works), point.measurement);
     } catch (const Error&) {  // a damaged one says nothing about the others
     }

@@ -21,11 +21,12 @@ bool is_loop_part(const LayerKind& kind) {
   return is_captured(kind) && !kind.ops.front().list("host").empty();
 }
 
-std::optional<std::vector<CountedWork>> work_of_part(const LayerKind& kind, const std::string& recipe) {
+std::optional<std::vector<CountedWork>> work_of_part(const LayerKind& kind, const std::string& recipe,
+                                                     bool accelerator) {
   if (!is_captured(kind) || is_loop_part(kind)) return std::nullopt;
   const std::string& calls = kind.ops.front().word("calls");
   if (calls.find("\"compiled\":true") != std::string::npos) return std::nullopt;
-  return work_of_calls(calls, tensor_float_of(recipe));
+  return work_of_calls(calls, tensor_float_of(recipe), accelerator);
 }
 
 double loop_host_s(const DeviceProfile& profile, const LayerKind& kind) {

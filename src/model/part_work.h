@@ -13,7 +13,8 @@ namespace ampere {
 // What a captured part asks of the device under this recipe, nothing if it only looks at memory. Absent for
 // layers that were not captured, for the loop around the parts, and for compiled regions, whose kernels their
 // calls do not tell.
-std::optional<std::vector<CountedWork>> work_of_part(const LayerKind& kind, const std::string& recipe);
+std::optional<std::vector<CountedWork>> work_of_part(const LayerKind& kind, const std::string& recipe,
+                                                     bool accelerator = true);
 
 // The part that stands for the training loop: nothing runs on the device.
 bool is_loop_part(const LayerKind& kind);

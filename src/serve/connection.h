@@ -22,6 +22,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // been so.
   bool is_idle() const { return idle_; }
   bool is_sending() const { return sending_; }
+  // Whether an answer is on its way to somebody who has not taken it within some seconds.
+  bool is_stuck() const { return answering_ && WireClock::now() - since_ > std::chrono::seconds(5); }
   WireClock::time_point so_since() const { return since_; }
   void close();
 
@@ -58,7 +60,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   beast::flat_buffer buffer_;
   asio::steady_timer timer_{wire_.io};
   std::string peer_;
-  bool idle_ = true, sending_ = false;
+  bool idle_ = true, sending_ = false, answering_ = false;
   WireClock::time_point since_ = WireClock::now();
   WireClock::time_point started_ = WireClock::now();
   bool keep_alive_ = false, drains_ = false, uploads_ = false, feeds_ = false;

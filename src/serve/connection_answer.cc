@@ -38,6 +38,8 @@ void Connection::respond(HttpResponse response) {
   const auto done = [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
     self->on_written(error);
   };
+  answering_ = true;
+  since_ = WireClock::now();
   stream_.expires_after(seconds_of(limits_.request_s));
   if (request_.method == "HEAD" || response_.status == 304) {
     head_.emplace();
@@ -61,6 +63,7 @@ void Connection::respond(HttpResponse response) {
 }
 
 void Connection::on_written(const boost::system::error_code& error) {
+  answering_ = false;
   head_.reset();
   asset_.reset();
   whole_.reset();

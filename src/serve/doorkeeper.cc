@@ -54,9 +54,10 @@ void Doorkeeper::make_room(int most) {
   };
   for (Connection* connection : wire_.connections) {
     if (connection->is_idle() && longer(connection, longest)) longest = connection;
-    if (connection->is_sending() && longer(connection, slowest)) slowest = connection;
+    const bool slow = connection->is_sending() || connection->is_stuck();
+    if (slow && longer(connection, slowest)) slowest = connection;
   }
-  // Requests that are begun and never finished would else keep everybody out.
+  // Requests that are begun and never finished, and answers that nobody takes, would else keep everybody out.
   if (!longest) longest = slowest;
   if (!longest) return;
   longest->close();

@@ -58,17 +58,22 @@ std::string event_text(const std::string& event, const Json& data) {
 // While it lives, answers keep off cores that something is measured on.
 class CoresLeft {
  public:
-  CoresLeft(std::vector<int> all, const Json& request) : all_(std::move(all)) {
+  CoresLeft(const std::vector<int>& all, const Json& request) {
     const bool says = request.is_object() && request.contains("threads");
     const Json threads = says ? request["threads"] : Json(Recipe().threads);
-    keep_to(cores_to_answer(all_, threads.is_number_integer() ? threads.get<int>() : 1));
+    const std::int64_t asked = threads.is_number_integer() ? threads.get<std::int64_t>() : 1;
+    const auto count = static_cast<int>(std::clamp<std::int64_t>(asked, 1, 1 << 20));
+    const std::vector<int> fewer = cores_to_answer(all, count);
+    if (fewer.empty()) return;
+    before_ = all;
+    keep_to(fewer);
   }
-  ~CoresLeft() { keep_to(all_); }
+  ~CoresLeft() { keep_to(before_); }
   CoresLeft(const CoresLeft&) = delete;
   CoresLeft& operator=(const CoresLeft&) = delete;
 
  private:
-  const std::vector<int> all_;
+  std::vector<int> before_;  // empty: nothing was moved
 };
 
 }  // namespace
@@ -287,9 +292,10 @@ void ServeJobs::run(const std::shared_ptr<OneJob>& job) {
   if (!options_.meter.empty()) command.push_back("--meter=" + options_.meter);
   command.insert(command.end(), job->words.begin(), job->words.end());
   ChildOptions child;
-  child.cores = all_cores_;
+  // Those of the whole server, which somebody may have changed since it began.
+  child.cores = options_.cores.empty() ? allowed_cores() : all_cores_;
   std::optional<CoresLeft> left;
-  if (options_.cores.empty()) left.emplace(all_cores_, job->request);
+  if (options_.cores.empty()) left.emplace(child.cores, job->request);
   child.stop = [&] { return job->stop || ends_; };
   child.on_line = [&](const std::string& line) {
     const Json step = Json::parse(line, nullptr, false);

@@ -152,8 +152,8 @@ ServedNetworkPtr Networks::read(const std::string& upload, const Json& how) {
   if (auto known = kept(id)) return known;
   const std::string name = how["name"];
   const std::string converted = scratch_path();  // two may read the same file at a time
-  std::vector<std::string> words = {"convert", "--json", "--output=" + converted,
-                                    "--worker=" + options_.worker};
+  std::vector<std::string> words = {"convert", "--json", "--output=" + converted};
+  if (!options_.worker.empty()) words.push_back("--worker=" + options_.worker);
   const auto more = reading_arguments(how);
   words.insert(words.end(), more.begin(), more.end());
   words.insert(words.end(), {upload});

@@ -33,7 +33,7 @@ std::vector<int> parts_to_measure(Device& device, const Model& model, const Trai
   const Roof roof = believed_roof(is_accelerator(device));
   std::vector<MeasurableWork> candidates;
   for (const Layer& layer : layers) {
-    const auto works = work_of_part(layer.kind, profile.recipe());
+    const auto works = work_of_part(layer.kind, profile.recipe(), is_accelerator(device));
     if (!works) throw bad_input(layer.name + " is no captured part that runs on a device");
     if (works->empty()) {  // there is nothing to know
       candidates.push_back({{{OpWork{}, 1}}, kSeconds, true});

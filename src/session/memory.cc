@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/quantity_text.h"
 #include "measure/recipe.h"
+#include "model/data_sheet.h"
 #include "model/layer_work.h"
 #include "session/access.h"
 #include "work/step_memory.h"
@@ -97,9 +98,11 @@ void remember_memory(const Session& session) {
 std::optional<double> stored_memory(const Store& store, const std::string& device) {
   if (device.empty()) return std::nullopt;
   const auto fact = store.fact(device, "", kMemoryFact);
-  if (!fact || !fact->is_object() || !fact->contains("bytes") || !fact->at("bytes").is_number())
-    return std::nullopt;
-  return fact->at("bytes").get<double>();
+  if (fact && fact->is_object() && fact->contains("bytes") && fact->at("bytes").is_number())
+    return fact->at("bytes").get<double>();
+  // A profile that others made may not say: then by what is sold under that name.
+  const auto known = store.device(device);
+  return known ? memory_by_name(memory_place_of(known->fingerprint).name) : std::nullopt;
 }
 
 MemoryVerdict judge_memory(const Network& network, const TrainingSetup& setup, const MemoryPlace& place,

@@ -67,7 +67,7 @@ CallTensor tensor_of(const Json& json) {
   CallTensor tensor;
   tensor.sizes = whole_numbers_of(list_of(json, "sizes"));
   tensor.strides = whole_numbers_of(list_of(json, "strides"));
-  if (tensor.elements() > kMostElements) wrong("a tensor is larger than any memory");
+  if (!(tensor.elements() <= kMostElements)) wrong("a tensor is larger than any memory");
   if (tensor.sizes.size() != tensor.strides.size()) wrong("a tensor has as many strides as sizes");
   const auto dtype = json.find("dtype");
   const ElementType type =

@@ -96,7 +96,7 @@ class CapturedStep {
       const bool weight = from == "parameter" && !updates;
       if (!weight && from != "buffer" && from != "input" && from != "state") continue;
       if (from == "input") {
-        const std::string alike = told.at("sizes").dump() + told_word(told, "dtype");
+        const std::string alike = told.value("sizes", Json::array()).dump() + told_word(told, "dtype");
         if (++inputs[alike] <= inputs_[alike]) continue;
         ++inputs_[alike];
       }
@@ -132,7 +132,7 @@ class CapturedStep {
 
   Block made_by(CapturedPiece& part, const AtenCall& call, const CallTensor* t) {
     const std::string until = part.told(t, "until");
-    const bool gradient = until == "update" && !call.forward;
+    const bool gradient = until == "update" && is_gradient(call);
     const Block b = line_.block(rounded(t->bytes()), gradient       ? MemoryUse::kGradient
                                                      : call.forward ? MemoryUse::kForward
                                                                     : MemoryUse::kBackward);

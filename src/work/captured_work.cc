@@ -162,7 +162,8 @@ Arithmetic arithmetic_of(int element_bytes, bool may_be_tf32) {
 
 class Reader {
  public:
-  Reader(const CapturedCalls& calls, TensorFloat tensor_float) : calls_(calls), tensor_float_(tensor_float) {}
+  Reader(const CapturedCalls& calls, TensorFloat tensor_float, bool accelerator)
+      : calls_(calls), tensor_float_(tensor_float), accelerator_(accelerator) {}
 
   std::vector<CountedWork> read() {
     for (const AtenCall& call : calls_.calls()) read(call);
@@ -316,7 +317,7 @@ class Reader {
     work.bytes = (2 * work.groups * (work.rows + work.columns) * work.depth + (masked ? scores : 0)) *
                  work.element_bytes * passes;
     work.launches = passes;
-    if (is_spelled_out(*q, *k, work.element_bytes)) {
+    if (accelerator_ && is_spelled_out(*q, *k, work.element_bytes)) {
       work.name = "spelled out";
       work.bytes += kTimesThroughScores * scores * work.element_bytes * (gradient ? 1.5 : 1);
       work.launches = 8;
@@ -324,8 +325,8 @@ class Reader {
     add(std::move(work));
   }
 
-  // In float32 no fused kernel lets several heads of queries share one of keys: PyTorch (2.5 to 2.15) then
-  // multiplies, scales, masks and normalises one after the other.
+  // In float32 no fused kernel of CUDA lets several heads of queries share one of keys: PyTorch (2.5 to 2.15)
+  // then multiplies, scales, masks and normalises one after the other.
   static constexpr double kTimesThroughScores = 6;
   static bool is_spelled_out(const CallTensor& q, const CallTensor& k, int element_bytes) {
     return element_bytes == 4 && q.sizes.size() == 4 && q.size(-3) != k.size(-3);
@@ -495,18 +496,19 @@ class Reader {
 
   const CapturedCalls& calls_;
   TensorFloat tensor_float_;
+  bool accelerator_;
   std::vector<CountedWork> works_;
 };
 
 }  // namespace
 
-std::vector<CountedWork> work_of_calls(const std::string& text, TensorFloat tensor_float) {
-  return work_of_body(parse_json(text, "captured calls"), tensor_float);
+std::vector<CountedWork> work_of_calls(const std::string& text, TensorFloat tensor_float, bool accelerator) {
+  return work_of_body(parse_json(text, "captured calls"), tensor_float, accelerator);
 }
 
-std::vector<CountedWork> work_of_body(Json body, TensorFloat tensor_float) {
+std::vector<CountedWork> work_of_body(Json body, TensorFloat tensor_float, bool accelerator) {
   const CapturedCalls calls(std::move(body));
-  std::vector<CountedWork> works = Reader(calls, tensor_float).read();
+  std::vector<CountedWork> works = Reader(calls, tensor_float, accelerator).read();
   for (const CountedWork& w : works) {
     for (const double value : {w.work.flops, w.work.bytes, w.work.launches, w.work.rows, w.work.columns,
                                w.work.depth, w.work.groups, w.work.kernel_area, w.work.dilation}) {

@@ -91,15 +91,17 @@ TEST(CapturedWork, OfAttentionAndItsGradient) {
 }
 
 TEST(CapturedWork, AttentionWithSharedHeadsIsSpelledOutInFloat32Only) {
-  const auto work = [](const std::string& heads_of_keys, const std::string& autocast) {
+  const auto work = [](const std::string& heads_of_keys, const std::string& autocast,
+                       bool accelerator = true) {
     const std::string q = tensor("[2,4,128,64]", "[32768,64,256,1]");
     const std::string k = tensor("[2," + heads_of_keys + ",128,64]", "[32768,64,256,1]");
     const std::string text = R"({"tensors":[)" + q + "," + k + "," + k + "," + q + R"(],
       "forward":[{"op":"aten::scaled_dot_product_attention","args":[{"t":0},{"t":1},{"t":2},null,0.0,true],"out":[3])" +
                              autocast + R"(}],
       "backward":[{"op":"aten::scaled_dot_product_attention","args":[{"t":3}],"out":[0,1,2],"of":0}]})";
-    return work_of_calls(text, TensorFloat::kConvolutions);
+    return work_of_calls(text, TensorFloat::kConvolutions, accelerator);
   };
+  EXPECT_EQ(find(work("2", "", false), OpFamily::kAttention)->name, "attention");  // nor on a processor
   const auto shared = work("2", ""), own = work("4", ""), half = work("2", R"(,"autocast":"bfloat16")");
   for (const OpFamily family : {OpFamily::kAttention, OpFamily::kAttentionGradient}) {
     const OpWork *one = find(shared, family), *plain = find(own, family), *fused = find(half, family);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from typing import Any
@@ -109,8 +110,16 @@ class Training:
             optimizer.step()
 
 
+ONE_AT_A_TIME = threading.RLock()  # PyTorch is told for the whole process that there is a device
+
+
 def capture(training: Training, device: str | torch.device = "cuda", name: str = "") -> Step:
     """Under fake tensors; where the step looks at values, one real step on the CPU instead."""
+    with ONE_AT_A_TIME:
+        return capture_alone(training, device, name)
+
+
+def capture_alone(training: Training, device: str | torch.device, name: str) -> Step:
     target = torch.device(device)
     target = torch.device("cuda:0") if target == torch.device("cuda") else target
     with as_written(training.model) as compiled:

@@ -7,6 +7,7 @@ first: inputs have values, and positions that a model counts for itself are thos
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,20 +15,24 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_leaves
 
 from .fake import Fakes
 from .recorder import Recorder
 
 MAKERS = "transformers.masking_utils"
+OTHERS = ("torch", "numpy", "ampere")  # modules that have none of them, and much else
 
 
 @contextmanager
 def masks_as_needed(recorder: Recorder, fakes: Fakes) -> Iterator[None]:
     replaced: list[tuple[Any, str, Any]] = []
     try:
-        for module in [m for name, m in sys.modules.items() if name.startswith("transformers.") and m is not None]:
-            for name, made in list(vars(module).items()):
+        # A user's own copy of a model imports them, too.
+        modules = [m for name, m in sys.modules.items() if name.partition(".")[0] not in OTHERS] if MAKERS in sys.modules else []
+        for module in modules:
+            for name, made in list(getattr(module, "__dict__", {}).items()):
                 if name.startswith("create_") and getattr(made, "__module__", None) == MAKERS:
                     replaced.append((module, name, made))
                     setattr(module, name, maker_of(made, recorder, fakes))
@@ -46,14 +51,35 @@ def maker_of(made: Callable[..., Any], recorder: Recorder, fakes: Fakes) -> Call
     return mask
 
 
+class MaskIsMade(Exception):
+    """Its answer is known before there is anything of its size."""
+
+
+class UntilItIsMade(TorchDispatchMode):
+    """Lets through what goes once over the tokens, and ends when something of a mask's size would be made."""
+
+    def __init__(self, most: int):
+        super().__init__()
+        self.most = most
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        sizes = [x.shape for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor) and not x.is_floating_point()]
+        if math.prod(torch.broadcast_shapes(*sizes)) > self.most:
+            raise MaskIsMade
+        return func(*args, **(kwargs or {}))
+
+
 def needed(made: Callable[..., Any], args: Any, options: dict[str, Any], recorder: Recorder, fakes: Fakes) -> bool:
     """Whether a mask is made of tensors that are no fakes; also where that cannot be told."""
     real = {id(fake): tensor for tensor, fake in fakes.made.values()}
     try:
         with recorder.pause(), _disable_current_modes(), torch.no_grad():
             asked = [with_values(value, real) for value in args]
-            return made(*asked, **{name: with_values(value, real) for name, value in options.items()}) is not None
-    except Exception:  # makers of other versions may ask for more than sizes and values of inputs
+            named = {name: with_values(value, real) for name, value in options.items()}
+            tokens = max(math.prod(t.shape[:2]) for t in [*asked, *named.values()] if isinstance(t, torch.Tensor))
+            with UntilItIsMade(4 * tokens):
+                return made(*asked, **named) is not None
+    except Exception:  # it is made; or makers of other versions ask for more than sizes and values of inputs
         return True
 
 
@@ -65,6 +91,7 @@ def with_values(value: Any, real: dict[int, torch.Tensor]) -> Any:
         return given.detach().cpu()
     if value.is_floating_point():  # of what the layers are given only sizes are asked
         return torch.zeros((), dtype=value.dtype).expand(value.shape)
-    if given is not None or value.dim() == 0 or value.dtype == torch.bool:
+    # Positions that a model counts for itself are one row for all samples.
+    if given is not None or value.dtype == torch.bool or value.dim() not in (1, 2) or value.dim() == 2 and value.shape[0] > 1:
         raise ValueError("nobody knows its values")
-    return torch.arange(value.shape[-1]).expand(value.shape)  # positions
+    return torch.arange(value.shape[-1]).expand(value.shape)
