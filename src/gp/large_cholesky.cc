@@ -120,7 +120,7 @@ void subtract_packed(const std::vector<double>& left, const Eigen::Ref<const Eig
 
 void subtract_product(const Eigen::Ref<const Eigen::MatrixXd>& left,
                       const Eigen::Ref<const Eigen::MatrixXd>& right, Eigen::Index below,
-                      Eigen::Ref<Eigen::MatrixXd> c) {
+                      const Eigen::Ref<Eigen::MatrixXd>& c) {
   subtract_packed(in_strips(left, version_here().rows), right, below, c);
 }
 
