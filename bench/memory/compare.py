@@ -259,14 +259,15 @@ def parts_of(told):
 
 def table(rows):
     lines = ["| network | batch | trained | engine | predicted | measured | off |", "| --- | --- | --- | --- | --- | --- | --- |"]
-    errors = {}
+    errors, networks = {}, {}
     for row in rows:
         off = row["peak_bytes"] / row["measured_bytes"] - 1
         errors.setdefault(row["precision"], []).append(abs(off))
+        networks.setdefault(row["precision"], set()).add(row["network"])
         lines.append(f"| {row['network']} | {row['batch']} | {row['optimizer']}, {row['precision']} | {row['engine']} | "
                      f"{row['peak_bytes'] / 2**20:.1f} MiB | {row['measured_bytes'] / 2**20:.1f} MiB | {off:+.1%} |")
     for precision, of in errors.items():
-        lines += ["", f"{precision}: {len(of)} steps, {sum(e <= 0.1 for e in of)} within 10%; mean {statistics.mean(of):.1%}, "
+        lines += ["", f"{precision}: {len(of)} steps of {len(networks[precision])} networks, {sum(e <= 0.1 for e in of)} within 10%; mean {statistics.mean(of):.1%}, "
                   f"worst {max(of):.1%}"]
     return "\n".join(lines)
 
