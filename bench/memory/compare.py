@@ -176,6 +176,10 @@ def rows_of_pytorch(arguments):
 RECORDED = {"fp32": ("sgd", "fp32"), "default": ("sgd", "default"), "bf16": ("sgd", "bf16"), "adamw": ("adamw", "default")}
 
 
+def key_of_run(run):
+    return run["network"], run["batch"], run["recipe"]
+
+
 def recorded_runs(paths):
     """Eager runs of bench/truth, with what their process still held of those before them: a replay leaves its stream's
     cuBLAS workspace behind, which the peak of the replay has and that of the same network's eager run has not."""
@@ -188,10 +192,13 @@ def recorded_runs(paths):
             if run["kind"] != "run" or not run.get("peak_memory_bytes"):
                 continue
             if run["mode"] == "replay":
+                if not eager or key_of_run(eager) != key_of_run(run):
+                    sys.exit(f"{path}: {run['network']} was replayed without an eager run before it, so what its process held "
+                             "cannot be told; give runs of both modes")
                 held += max(0, run["peak_memory_bytes"] - eager["peak_memory_bytes"])
                 continue
             eager = run
-            key = run["network"], run["batch"], run["recipe"]
+            key = key_of_run(run)
             if run.get("error") or run["recipe"] not in RECORDED or key in seen:
                 continue
             seen.add(key)
