@@ -173,13 +173,4 @@ std::optional<DataSheet> data_sheet_of_device(const std::string& driver_name) {
   return std::nullopt;
 }
 
-std::optional<double> memory_by_name(const std::string& name) {
-  for (const auto& [key, sheet] : table()) {
-    const auto& names = sheet.driver_names;
-    const bool its = sheet.name == name || std::find(names.begin(), names.end(), name) != names.end();
-    if (its && sheet.memory_bytes > 0) return sheet.memory_bytes;
-  }
-  return std::nullopt;
-}
-
 }  // namespace ampere

@@ -38,7 +38,5 @@ DataSheet find_data_sheet(const std::string& name_or_path);
 std::vector<std::string> data_sheet_names();
 // By what a device calls itself; absent where no sheet is of it.
 std::optional<DataSheet> data_sheet_of_device(const std::string& driver_name);
-// Bytes of memory of what is sold under a sheet's name, or calls itself so; absent where that is not told.
-std::optional<double> memory_by_name(const std::string& name);
 
 }  // namespace ampere

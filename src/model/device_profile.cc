@@ -140,6 +140,7 @@ Store store_of_sheet(const DataSheet& sheet) {
   const std::string id = store.add_device(
       {{"name", sheet.name}, {"type", sheet.accelerator ? "cuda" : "cpu"}, {"meter", kSheetMeter}});
   store.put_fact(id, "", kSheetFact, to_json(sheet));
+  if (sheet.memory_bytes > 0) store.put_fact(id, "", kMemoryFact, {{"bytes", sheet.memory_bytes}});
   return store;
 }
 

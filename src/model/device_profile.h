@@ -95,6 +95,9 @@ class DeviceProfile {
   std::unique_ptr<FittedModels> fitted_;  // by what they were fitted to, so that networks can share them
 };
 
+// The fact of a device that says how much memory it has, in bytes.
+inline constexpr const char* kMemoryFact = "memory";
+
 // A store that knows nothing but this sheet, as a device of its own; kept in memory.
 Store store_of_sheet(const DataSheet& sheet);
 

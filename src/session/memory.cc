@@ -6,6 +6,7 @@
 #include "base/quantity_text.h"
 #include "measure/recipe.h"
 #include "model/data_sheet.h"
+#include "model/device_profile.h"
 #include "model/layer_work.h"
 #include "session/access.h"
 #include "work/step_memory.h"
@@ -13,7 +14,6 @@
 namespace ampere {
 namespace {
 
-constexpr const char* kMemoryFact = "memory";
 // On a processor networks share it with the system and the framework's own code; a driver keeps some of an
 // accelerator's.
 constexpr double kTakenOfHost = 400e6, kTakenOfAccelerator = 600e6;
@@ -102,7 +102,8 @@ std::optional<double> stored_memory(const Store& store, const std::string& devic
     return fact->at("bytes").get<double>();
   // A profile that others made may not say: then by what is sold under that name.
   const auto known = store.device(device);
-  return known ? memory_by_name(memory_place_of(known->fingerprint).name) : std::nullopt;
+  const auto sheet = known ? data_sheet_of_device(memory_place_of(known->fingerprint).name) : std::nullopt;
+  return sheet && sheet->memory_bytes > 0 ? std::optional(sheet->memory_bytes) : std::nullopt;
 }
 
 MemoryVerdict judge_memory(const Network& network, const TrainingSetup& setup, const MemoryPlace& place,
