@@ -44,6 +44,11 @@ class Sheet(AmpereTest):
         path.write_text(json.dumps(CARD | fields))
         return path
 
+    def test_what_does_not_fit_a_device_that_nobody_measured_is_told(self):
+        done = self.run_ampere("estimate", "resnet50", "--batch", "4096", "--sheet", "h100")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("would fit", " ".join((done.stdout + done.stderr).split()))
+
     def test_a_name_or_a_file_is_enough(self):
         for sheet, name in (("h100", "NVIDIA H100 SXM"), ("V100", "NVIDIA V100 SXM2"), (self.card(), "Some card")):
             found = self.told(sheet, "--mode", "replay")
