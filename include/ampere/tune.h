@@ -69,6 +69,8 @@ struct TuneOutcome {
   TrainingSetting setting = {};
   Interval energy_j = {};
   Interval time_s = {};
+  double device_energy_j = 0;  // of them, while the device does not wait for its host
+  double device_time_s = 0;
   std::optional<Interval> cost = {};
   double objective = 0;        // what is made small
   bool on_front = false;       // no other setting needs both less energy and less time

@@ -69,17 +69,20 @@ std::string changed_by(double before, double after) {
 }
 
 // The device waits while its host issues work: what is done to the device saves little then.
-void about_waiting(const Estimate& e, const TuneOptions& o, std::vector<TuneAdvice>& advice) {
-  if (e.regime != Regime::kHost || o.mode != MeasureMode::kEager) return;
-  const double waits = 1 - e.device_time_s / e.time_s.value;
+void about_waiting(const TuneOutcome& chosen, const Estimate& e, const TuneOptions& o,
+                   std::vector<TuneAdvice>& advice) {
+  if (e.regime == Regime::kSingle || o.mode != MeasureMode::kEager) return;
+  const double waits = 1 - chosen.device_time_s / chosen.time_s.value;
   if (waits < kMuchWaiting) return;
+  const double steps = iterations_of(o.samples, chosen.setting.batch, o.epochs);
+  const std::string busy = milliseconds(chosen.device_time_s / steps);
   advice.push_back(
       {"let the device not wait for its host: capture steps in a CUDA graph (mode replay), or "
        "make steps larger",
-       "it waits for " + whole_percent(waits) + " of a step: " + milliseconds(e.device_time_s) + " of " +
-           milliseconds(e.time_s.value) + " is it busy; replayed, a step would take " +
-           milliseconds(e.device_time_s) + " and " + joules(e.device_energy_j) + " instead of " +
-           joules(e.energy_j.value)});
+       "it waits for " + whole_percent(waits) + " of a step, and is busy for " + busy + " of " +
+           milliseconds(chosen.time_s.value / steps) + "; replayed, a step would take " + busy + " and " +
+           joules(chosen.device_energy_j / steps) + " instead of " +
+           joules(chosen.energy_j.value / steps)});
 }
 
 // Norms read and write every activation and compute little: fewer bits halve that, and the layout decides
@@ -168,10 +171,11 @@ void about_measuring(const Estimate& e, std::vector<TuneAdvice>& advice) {
 
 std::vector<TuneAdvice> advice_of(const Tuned& tuned, const TuneOptions& options) {
   std::vector<TuneAdvice> advice;
-  const TrainingSetting& chosen = tuned.outcomes[tuned.best].setting;
+  const TuneOutcome& best = tuned.outcomes[tuned.best];
+  const TrainingSetting& chosen = best.setting;
   const Estimate* e = estimate_of(tuned, chosen);
   if (e == nullptr) return advice;
-  about_waiting(*e, options, advice);
+  about_waiting(best, *e, options, advice);
   about_batch_norm(tuned, chosen, *e, advice);
   about_optimizer(chosen, *e, advice);
   about_limits(tuned, chosen, *e, advice);

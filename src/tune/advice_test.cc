@@ -88,10 +88,26 @@ TEST(Advice, ADeviceThatWaitsForItsHost) {
   TuneOptions o;
   const Tuned tuned = tuned_of({{setting("default"), e, {}}}, o);
   ASSERT_THAT(tuned.advice, SizeIs(1));
-  EXPECT_THAT(tuned.advice[0].evidence, HasSubstr("50% of a step: 10 ms of 20 ms is it busy"));
+  EXPECT_THAT(tuned.advice[0].evidence, HasSubstr("50% of a step, and is busy for 10 ms of 20 ms"));
   EXPECT_THAT(tuned.advice[0].evidence, HasSubstr("10 ms and 5 J instead of 6.1 J"));
   o.mode = MeasureMode::kReplay;
   EXPECT_THAT(tuned_of({{setting("default"), e, {}}}, o).advice, IsEmpty());
+}
+
+TEST(Advice, WaitingIsToldOfTheLimitThatIsAdvised) {
+  Estimate e = busy({layer("a", "linear", 0.01)});
+  e.regime = Regime::kHost;
+  e.host_time_s = e.time_s.value = 0.02;
+  e.time_s = {0.02, 0.018, 0.022};
+  e.energy_j = {6.1, 5.8, 6.4};
+  TuneOptions o;
+  o.power_limits_w = {300};
+  const Tuned tuned = tuned_of({{setting("default"), e, {}}}, o);
+  ASSERT_EQ(tuned.outcomes[tuned.best].setting.power_limit_w, 300);
+  ASSERT_THAT(tuned.advice, SizeIs(1));
+  // Under it the device takes longer than 10 ms, and the step less than 6.1 J.
+  EXPECT_THAT(tuned.advice[0].evidence, ::testing::Not(HasSubstr("busy for 10 ms")));
+  EXPECT_THAT(tuned.advice[0].evidence, ::testing::Not(HasSubstr("instead of 6.1 J")));
 }
 
 TEST(Advice, OptimizersLimitsAndWhatNobodyMeasured) {

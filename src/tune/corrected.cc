@@ -32,12 +32,18 @@ void correct(Tuned& tuned, const TrainedSetting& trained) {
   const bool level_known = std::any_of(outcomes.begin(), outcomes.end(), [&](const TuneOutcome& o) {
     return o.measured && as_it_comes(o.setting) && same_training(o.setting, trained.setting);
   });
+  const auto correct_device = [&](TuneOutcome& o) {
+    o.device_energy_j *= energy;
+    o.device_time_s *= time;
+  };
   for (TuneOutcome& o : outcomes) {
     if (&o == &*it) {
+      correct_device(o);
       o.energy_j = measured_interval(trained.energy_j, trained.energy_error);
       o.time_s = measured_interval(trained.time_s, trained.time_error);
       o.measured = true;
     } else if (!level_known && !o.measured && same_training(o.setting, trained.setting)) {
+      correct_device(o);
       o.energy_j =
           stretched(measured_interval(o.energy_j.value * energy, trained.energy_error), 1, o.power_deviation);
       o.time_s =

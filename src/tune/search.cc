@@ -320,6 +320,8 @@ Tuned search_settings(std::vector<TuneCandidate> candidates, const TuneOptions& 
       outcome.setting.clock_mhz = power.clock_mhz;
       outcome.energy_j = under.energy_j * iterations;
       outcome.time_s = under.time_s * iterations;
+      outcome.device_energy_j = under.device_energy_j * iterations;
+      outcome.device_time_s = under.device_time_s * iterations;
       if (!power.as_it_comes())
         outcome.power_deviation = std::sqrt(std::max(
             0.0, std::pow(log_deviation(under.energy_j), 2) - std::pow(log_deviation(e.energy_j), 2)));
