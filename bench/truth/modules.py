@@ -1,7 +1,13 @@
 """Networks that no library brings, as tutorials write them."""
 
+import math
+
 import torch
+import torchvision
 from torch import nn
+from torchvision.models.detection.backbone_utils import resnet_fpn_backbone
+from torchvision.models.detection.retinanet import RetinaNetHead
+from torchvision.ops.feature_pyramid_network import LastLevelP6P7
 
 
 class SmallCnn(nn.Module):
@@ -426,3 +432,322 @@ class TableNetwork(nn.Module):
         for block in self.blocks:
             x = x + block(x)
         return self.head(x)
+
+
+class Detector(nn.Module):
+    """RetinaNet without its boxes of anchors, which the host matches: ResNet-50, a pyramid of five levels, and for each
+    of nine anchors everywhere 91 classes and four figures of a box, side by side."""
+
+    def __init__(self, classes: int = 91):
+        super().__init__()
+        self.backbone = resnet_fpn_backbone(
+            backbone_name="resnet50", weights=None, norm_layer=nn.BatchNorm2d, trainable_layers=5,
+            returned_layers=[2, 3, 4], extra_blocks=LastLevelP6P7(256, 256))
+        self.head = RetinaNetHead(256, 9, classes)
+
+    def forward(self, image):
+        found = self.head(list(self.backbone(image).values()))
+        return torch.cat([found["cls_logits"], found["bbox_regression"]], -1)
+
+
+class ResidualUNet(nn.Module):
+    """A U-Net whose way down is ResNet-34: five levels, nearest neighbours up."""
+
+    def __init__(self, classes: int = 12):
+        super().__init__()
+        resnet = torchvision.models.resnet34(weights=None)
+        self.down = nn.ModuleList([
+            nn.Sequential(resnet.conv1, resnet.bn1, resnet.relu), nn.Sequential(resnet.maxpool, resnet.layer1),
+            resnet.layer2, resnet.layer3, resnet.layer4])
+        skips, widths = (256, 128, 64, 64, 0), (256, 128, 64, 32, 16)
+        self.up = nn.ModuleList(
+            _double_conv(below + skip, width) for below, skip, width in zip((512, *widths), skips, widths))
+        self.larger = nn.Upsample(scale_factor=2)
+        self.head = nn.Conv2d(widths[-1], classes, 3, padding=1)
+
+    def forward(self, image):
+        x, skips = image, []
+        for block in self.down:
+            x = block(x)
+            skips.append(x)
+        skips.pop()
+        for block in self.up:
+            x = self.larger(x)
+            x = block(torch.cat([x, skips.pop()], 1) if skips else x)
+        return self.head(x)
+
+
+class _VoiceBlock(nn.Module):
+    """Eight groups of channels, each convolved together with what came of the one before, and channels weighed."""
+
+    def __init__(self, width: int, dilation: int, groups: int = 8):
+        super().__init__()
+        self.groups, part = groups, width // groups
+        self.first, self.last = self._layer(width, width), self._layer(width, width)
+        self.parts = nn.ModuleList(self._layer(part, part, 3, dilation) for _ in range(groups - 1))
+        self.weigh = nn.Sequential(
+            nn.AdaptiveAvgPool1d(1), nn.Conv1d(width, 128, 1), nn.ReLU(), nn.Conv1d(128, width, 1), nn.Sigmoid())
+
+    @staticmethod
+    def _layer(inputs: int, outputs: int, kernel: int = 1, dilation: int = 1) -> nn.Sequential:
+        return nn.Sequential(nn.Conv1d(inputs, outputs, kernel, padding=kernel // 2 * dilation, dilation=dilation),
+                             nn.ReLU(), nn.BatchNorm1d(outputs))
+
+    def forward(self, x):
+        first, *others = self.first(x).chunk(self.groups, 1)
+        done = [first]
+        for part, layer in zip(others, self.parts):
+            done.append(layer(part if len(done) == 1 else part + done[-1]))
+        y = self.last(torch.cat(done, 1))
+        return x + y * self.weigh(y)
+
+
+class VoiceNetwork(nn.Module):
+    """ECAPA-TDNN: who speaks, by convolutions over time and a mean and deviation that attention weighs."""
+
+    def __init__(self, bands: int = 80, width: int = 512, voices: int = 1211):
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv1d(bands, width, 5, padding=2), nn.ReLU(), nn.BatchNorm1d(width))
+        self.blocks = nn.ModuleList(_VoiceBlock(width, dilation) for dilation in (2, 3, 4))
+        self.join = nn.Sequential(nn.Conv1d(3 * width, 1536, 1), nn.ReLU())
+        self.attend = nn.Sequential(nn.Conv1d(3 * 1536, 128, 1), nn.ReLU(), nn.BatchNorm1d(128), nn.Tanh(),
+                                    nn.Conv1d(128, 1536, 1), nn.Softmax(-1))
+        self.head = nn.Sequential(nn.BatchNorm1d(2 * 1536), nn.Linear(2 * 1536, 192), nn.BatchNorm1d(192),
+                                  nn.Linear(192, voices))
+
+    def forward(self, frames):
+        x = self.first(frames.transpose(1, 2))
+        found = []
+        for block in self.blocks:
+            x = block(x)
+            found.append(x)
+        x = self.join(torch.cat(found, 1))
+        mean, deviation = x.mean(2, keepdim=True), x.var(2, keepdim=True).clamp(min=1e-4).sqrt()
+        weights = self.attend(torch.cat([x, mean.expand_as(x), deviation.expand_as(x)], 1))
+        mean = (weights * x).sum(2)
+        deviation = ((weights * x * x).sum(2) - mean * mean).clamp(min=1e-4).sqrt()
+        return self.head(torch.cat([mean, deviation], 1))
+
+
+class _InceptionBlock(nn.Module):
+    """Three long kernels and a maximum, side by side."""
+
+    def __init__(self, inputs: int, filters: int):
+        super().__init__()
+        self.narrow = nn.Conv1d(inputs, filters, 1, bias=False)
+        self.long = nn.ModuleList(
+            nn.Conv1d(filters, filters, kernel, padding=kernel // 2, bias=False) for kernel in (39, 19, 9))
+        self.most = nn.Sequential(nn.MaxPool1d(3, 1, 1), nn.Conv1d(inputs, filters, 1, bias=False))
+        self.norm = nn.BatchNorm1d(4 * filters)
+
+    def forward(self, x):
+        narrow = self.narrow(x)
+        return torch.relu(self.norm(torch.cat([*(conv(narrow) for conv in self.long), self.most(x)], 1)))
+
+
+class InceptionTime(nn.Module):
+    """Heartbeats of twelve leads into classes: two residual blocks of three inception blocks."""
+
+    def __init__(self, leads: int = 12, filters: int = 32, classes: int = 5):
+        super().__init__()
+        width = 4 * filters
+        self.blocks = nn.ModuleList(
+            nn.Sequential(_InceptionBlock(inputs, filters), _InceptionBlock(width, filters),
+                          _InceptionBlock(width, filters)) for inputs in (leads, width))
+        self.shortcuts = nn.ModuleList(
+            nn.Sequential(nn.Conv1d(inputs, width, 1, bias=False), nn.BatchNorm1d(width)) for inputs in (leads, width))
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, series):
+        x = series
+        for block, shortcut in zip(self.blocks, self.shortcuts):
+            x = torch.relu(block(x) + shortcut(x))
+        return self.head(x.mean(2))
+
+
+class _TimedBlock(nn.Module):
+    """Two convolutions after group norms, with what time it is added between them."""
+
+    def __init__(self, inputs: int, outputs: int, times: int):
+        super().__init__()
+        self.first = nn.Sequential(nn.GroupNorm(32, inputs), nn.SiLU(), nn.Conv2d(inputs, outputs, 3, padding=1))
+        self.time = nn.Sequential(nn.SiLU(), nn.Linear(times, outputs))
+        self.second = nn.Sequential(
+            nn.GroupNorm(32, outputs), nn.SiLU(), nn.Dropout(0.1), nn.Conv2d(outputs, outputs, 3, padding=1))
+        self.shortcut = nn.Conv2d(inputs, outputs, 1) if inputs != outputs else nn.Identity()
+
+    def forward(self, x, time):
+        y = self.first(x) + self.time(time)[:, :, None, None]
+        return self.shortcut(x) + self.second(y)
+
+
+class _AttentionOverPlaces(nn.Module):
+    """One head of attention over the places of an image."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.norm = nn.GroupNorm(32, width)
+        self.qkv, self.out = nn.Conv2d(width, 3 * width, 1), nn.Conv2d(width, width, 1)
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.norm(x)).flatten(2).transpose(1, 2).chunk(3, -1)
+        y = nn.functional.scaled_dot_product_attention(q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1)).squeeze(1)
+        return x + self.out(y.transpose(1, 2).reshape(x.shape))
+
+
+class DiffusionUNet(nn.Module):
+    """The noise of a small image, by a U-Net with group norms that is told how far the noise has gone."""
+
+    def __init__(self, width: int = 128):
+        super().__init__()
+        self.width, times = width, 4 * width
+        self.time = nn.Sequential(nn.Linear(width, times), nn.SiLU(), nn.Linear(times, times))
+        self.first = nn.Conv2d(3, width, 3, padding=1)
+        widths = (width, 2 * width, 2 * width)
+        self.down, self.up = nn.ModuleList(), nn.ModuleList()
+        self.smaller, self.larger = nn.ModuleList(), nn.ModuleList()
+        skips, last = [width], width
+        for level, outputs in enumerate(widths):
+            for _ in range(2):
+                self.down.append(self._level(last, outputs, times, level))
+                skips.append(last := outputs)
+            if level < 2:
+                self.smaller.append(nn.Conv2d(outputs, outputs, 3, 2, 1))
+                skips.append(outputs)
+        self.middle = nn.ModuleList([self._level(last, last, times, 1), self._level(last, last, times, 0)])
+        for level, outputs in reversed(list(enumerate(widths))):
+            for _ in range(3):
+                self.up.append(self._level(last + skips.pop(), outputs, times, level))
+                last = outputs
+            if level:
+                self.larger.append(nn.Sequential(nn.Upsample(scale_factor=2), nn.Conv2d(last, last, 3, padding=1)))
+        self.head = nn.Sequential(nn.GroupNorm(32, last), nn.SiLU(), nn.Conv2d(last, 3, 3, padding=1))
+
+    @staticmethod
+    def _level(inputs: int, outputs: int, times: int, level: int) -> nn.ModuleList:
+        """Attention at half of the sides only, as it is there that most have it."""
+        return nn.ModuleList(
+            [_TimedBlock(inputs, outputs, times), _AttentionOverPlaces(outputs) if level == 1 else nn.Identity()])
+
+    def forward(self, image, time):
+        half = torch.arange(self.width // 2, device=image.device) * (-math.log(10000) / (self.width // 2 - 1))
+        angles = time[:, None] * torch.exp(half)
+        told = self.time(torch.cat([angles.sin(), angles.cos()], -1))
+        x = self.first(image)
+        skips = [x]
+        for index, (block, attend) in enumerate(self.down):
+            x = attend(block(x, told))
+            skips.append(x)
+            if index in (1, 3):
+                x = self.smaller[index // 2](x)
+                skips.append(x)
+        for block, attend in self.middle:
+            x = attend(block(x, told))
+        for index, (block, attend) in enumerate(self.up):
+            x = attend(block(torch.cat([x, skips.pop()], 1), told))
+            if index in (2, 5):
+                x = self.larger[index // 3](x)
+        return self.head(x)
+
+
+class NameTagger(nn.Module):
+    """A tag for each word by an LSTM both ways, which sees the word and what another made of its letters."""
+
+    def __init__(self, words: int = 24000, letters: int = 100, hidden: int = 512, tags: int = 18):
+        super().__init__()
+        self.words, self.letters = nn.Embedding(words, 200), nn.Embedding(letters, 50)
+        self.spelling = nn.LSTM(50, 64, batch_first=True, bidirectional=True)
+        self.drop = nn.Dropout(0.5)
+        self.lstm = nn.LSTM(200 + 2 * 64, hidden, 2, dropout=0.3, batch_first=True, bidirectional=True)
+        self.head = nn.Linear(2 * hidden, tags)
+
+    def forward(self, tokens, letters):
+        _, (last, _) = self.spelling(self.letters(letters.flatten(0, 1)))
+        spelled = torch.cat([last[0], last[1]], -1).unflatten(0, tokens.shape)
+        read = self.lstm(self.drop(torch.cat([self.words(tokens), spelled], -1)))[0]
+        return self.head(self.drop(read))
+
+
+class DeepTranslator(nn.Module):
+    """GNMT with four layers of 1024 on both sides, the first one that reads goes both ways, and residuals above the
+    second; each layer that writes but the first sees what the first one's attention found."""
+
+    def __init__(self, words: int = 24000, width: int = 1024, layers: int = 4):
+        super().__init__()
+        self.source, self.target = nn.Embedding(words, width), nn.Embedding(words, width)
+        self.both_ways = nn.LSTM(width, width // 2, batch_first=True, bidirectional=True)
+        self.readers = nn.ModuleList(nn.LSTM(width, width, batch_first=True) for _ in range(layers - 1))
+        self.asker = nn.LSTM(width, width, batch_first=True)
+        self.query = nn.Linear(width, width, bias=False)
+        self.writers = nn.ModuleList(nn.LSTM(2 * width, width, batch_first=True) for _ in range(layers - 1))
+        self.drop = nn.Dropout(0.2)
+        self.head = nn.Linear(width, words)
+
+    def forward(self, tokens, said):
+        x = self.both_ways(self.drop(self.source(tokens)))[0]
+        for level, layer in enumerate(self.readers):
+            y = layer(self.drop(x))[0]
+            x = x + y if level else y
+        written = self.asker(self.drop(self.target(said)))[0]
+        seen = torch.softmax(self.query(written) @ x.transpose(1, 2), -1) @ x
+        for level, layer in enumerate(self.writers):
+            y = layer(self.drop(torch.cat([written, seen], -1)))[0]
+            written = written + y if level else y
+        return self.head(written)
+
+
+class AwdLstm(nn.Module):
+    """Three LSTM layers of 1152, 1152 and 400, dropout that is the same at all places of a text, and one table of words
+    for reading and for telling. Without the dropout of weights, which ordinary layers do not have."""
+
+    def __init__(self, words: int = 30000, width: int = 400, hidden: int = 1152):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.layers = nn.ModuleList(
+            nn.LSTM(a, b, batch_first=True) for a, b in ((width, hidden), (hidden, hidden), (hidden, width)))
+        self.drop = nn.Dropout(0.25)
+        self.bias = nn.Parameter(torch.zeros(words))
+
+    def forward(self, tokens):
+        x = self.embedding(tokens)
+        for layer in self.layers:
+            x = layer(x * self.drop(torch.ones_like(x[:, :1])))[0]
+        x = x * self.drop(torch.ones_like(x[:, :1]))
+        return nn.functional.linear(x, self.embedding.weight, self.bias)
+
+
+class Unmix(nn.Module):
+    """Open-Unmix: one instrument's part of a stereo spectrum, by three LSTM layers both ways."""
+
+    def __init__(self, bins: int = 2049, heard: int = 1487, width: int = 512):
+        super().__init__()
+        self.heard = heard
+        self.shift, self.scale = nn.Parameter(torch.zeros(heard)), nn.Parameter(torch.ones(heard))
+        self.out_shift, self.out_scale = nn.Parameter(torch.ones(bins)), nn.Parameter(torch.ones(bins))
+        self.first, self.first_norm = nn.Linear(2 * heard, width, bias=False), nn.BatchNorm1d(width)
+        self.lstm = nn.LSTM(width, width // 2, 3, dropout=0.4, batch_first=True, bidirectional=True)
+        self.second, self.second_norm = nn.Linear(2 * width, width, bias=False), nn.BatchNorm1d(width)
+        self.third, self.third_norm = nn.Linear(width, 2 * bins, bias=False), nn.BatchNorm1d(2 * bins)
+
+    def forward(self, spectrum):
+        batch, length, channels, bins = spectrum.shape
+        x = (spectrum[..., :self.heard] + self.shift) * self.scale
+        x = torch.tanh(self.first_norm(self.first(x.reshape(batch * length, -1))))
+        x = x.view(batch, length, -1)
+        x = torch.cat([x, self.lstm(x)[0]], -1).flatten(0, 1)
+        x = torch.relu(self.second_norm(self.second(x)))
+        x = self.third_norm(self.third(x)).view(batch, length, channels, bins)
+        return torch.relu(x * self.out_scale + self.out_shift) * spectrum
+
+
+class GruForecaster(nn.Module):
+    """Three GRU layers read what was, three others go on from their states with what the calendar tells."""
+
+    def __init__(self, figures: int = 32, known: int = 8, width: int = 256):
+        super().__init__()
+        self.reader = nn.GRU(figures, width, 3, dropout=0.1, batch_first=True)
+        self.writer = nn.GRU(known, width, 3, dropout=0.1, batch_first=True)
+        self.head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, past, calendar):
+        return self.head(self.writer(calendar, self.reader(past)[1])[0]).squeeze(-1)

@@ -4,6 +4,7 @@
 `module(**inputs)`, and trained on `loss(output, targets)`. Text fills its length, so there is no attention mask.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -353,6 +354,134 @@ def _listener(length: int) -> Network:
                    f"{length}x80")
 
 
+def _r2plus1d(size: int) -> Network:
+    return Network(lambda: torchvision.models.video.r2plus1d_18(weights=None), _floats("x", 3, 16, size, size),
+                   _integers(400), cross_entropy, 4, f"3x16x{size}x{size}")
+
+
+def _detector(size: int) -> Network:
+    """Boxes are told beside classes, and trained as four classes more."""
+    sides = [math.ceil(size / stride) for stride in (8, 16, 32)]
+    sides += [math.ceil(sides[-1] / 2), math.ceil(math.ceil(sides[-1] / 2) / 2)]
+    return Network(modules.Detector, _floats("image", 3, size, size),
+                   _integers(95, 9 * sum(side * side for side in sides)), cross_entropy, 8, f"3x{size}x{size}")
+
+
+def _voices(length: int) -> Network:
+    return Network(modules.VoiceNetwork, _floats("frames", length, 80), _integers(1211), cross_entropy, 64,
+                   f"{length}x80")
+
+
+def _heartbeats(length: int) -> Network:
+    return Network(modules.InceptionTime, _floats("series", 12, length), _integers(5), cross_entropy, 64,
+                   f"12x{length}")
+
+
+def _diffusion(size: int) -> Network:
+    def inputs(batch: int, device: torch.device) -> Inputs:
+        return {"image": torch.randn(batch, 3, size, size, device=device),
+                "time": torch.randint(0, 1000, (batch,), device=device)}
+
+    return Network(modules.DiffusionUNet, inputs,
+                   lambda batch, device: torch.randn(batch, 3, size, size, device=device), F.mse_loss, 48,
+                   f"3x{size}x{size}")
+
+
+def _mobilenet_v1(size: int) -> Network:
+    """The dropout that its configuration comes with is the share to keep, and would lose all but a thousandth."""
+    return _pixels("MobileNetV1ForImageClassification", "MobileNetV1Config", 96, size, classifier_dropout_prob=0.001)
+
+
+def _hiera_tiny(size: int) -> Network:
+    return _pixels("HieraForImageClassification", "HieraConfig", 32, size, image_size=[size, size],
+                   depths=[1, 2, 7, 2])
+
+
+def _modernbert(length: int) -> Network:
+    return _classify_text("ModernBertForSequenceClassification", "ModernBertConfig", 50368, 12, length)
+
+
+def _esm2_small(length: int) -> Network:
+    """ESM-2 of 35 million weights: amino acids that were hidden."""
+    return Network(_transformer("EsmForMaskedLM", "EsmConfig", vocab_size=33, mask_token_id=32, pad_token_id=1,
+                                hidden_size=480, num_hidden_layers=12, num_attention_heads=20,
+                                intermediate_size=1920, position_embedding_type="rotary", token_dropout=True,
+                                hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+                                emb_layer_norm_before=False),
+                   _tokens(33, length, "input_ids"), _integers(33, length), cross_entropy, 16, f"{length} tokens")
+
+
+def _qwen3_small(length: int) -> Network:
+    return _small_decoder("Qwen3ForCausalLM", "Qwen3Config", 64000, 6, length, 768, 10, 8, intermediate_size=2304,
+                          num_key_value_heads=4, head_dim=128)
+
+
+def _gemma3_small(length: int) -> Network:
+    """Gemma 3 of 270 million weights, most of them words. Texts are shorter than its window."""
+    return _small_decoder("Gemma3ForCausalLM", "Gemma3TextConfig", 262144, 4, length, 640, 18, 4,
+                          intermediate_size=2048, num_key_value_heads=1, head_dim=256, sliding_window=512)
+
+
+def _tiny_starcoder(length: int) -> Network:
+    """One head of keys and values for all queries."""
+    return _language_model("GPTBigCodeForCausalLM", "GPTBigCodeConfig", 49152, 4, length, n_layer=20, n_inner=3072,
+                           bos_token_id=0, eos_token_id=0)
+
+
+def _flan_t5_small(length: int) -> Network:
+    return _text_to_text("T5ForConditionalGeneration", "T5Config", 32128, 16, length, d_model=512, d_ff=1024,
+                         num_layers=8, num_heads=6, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
+
+
+def _speech_to_text(length: int) -> Network:
+    """A hundredth of a second each, 80 bands, and 60 tokens of text."""
+    build = _transformer("Speech2TextForConditionalGeneration", "Speech2TextConfig", use_cache=False)
+
+    def inputs(batch: int, device: torch.device) -> Inputs:
+        return {"input_features": torch.randn(batch, length, 80, device=device),
+                "decoder_input_ids": torch.randint(0, 10000, (batch, 60), device=device)}
+
+    return Network(build, inputs, _integers(10000, 60), cross_entropy, 16, f"{length}x80, 60 tokens")
+
+
+def _conformer(length: int) -> Network:
+    """wav2vec2-BERT in a small size, by frames of a fiftieth of a second; what the host draws is off."""
+    build = _transformer("Wav2Vec2BertForSequenceClassification", "Wav2Vec2BertConfig", num_labels=12, hidden_size=512,
+                         num_hidden_layers=12, num_attention_heads=8, intermediate_size=2048,
+                         apply_spec_augment=False, layerdrop=0.0)
+    return Network(build, _floats("input_features", length, 160), _integers(12), cross_entropy, 8, f"{length}x160")
+
+
+def _name_tagger(length: int) -> Network:
+    """Words, and twelve letters of each."""
+    def inputs(batch: int, device: torch.device) -> Inputs:
+        return {"tokens": torch.randint(0, 24000, (batch, length), device=device),
+                "letters": torch.randint(0, 100, (batch, length, 12), device=device)}
+
+    return Network(modules.NameTagger, inputs, _integers(18, length), cross_entropy, 32, f"{length} tokens")
+
+
+def _deep_translator(length: int) -> Network:
+    return Network(modules.DeepTranslator, _tokens(24000, length, "tokens", "said"), _integers(24000, length),
+                   cross_entropy, 64, f"{length} + {length} tokens")
+
+
+def _unmix(length: int) -> Network:
+    return Network(modules.Unmix, _floats("spectrum", length, 2, 2049),
+                   lambda batch, device: torch.randn(batch, length, 2, 2049, device=device), F.mse_loss, 16,
+                   f"{length}x2x2049")
+
+
+def _load_forecaster(length: int) -> Network:
+    """Two weeks of hours or one, and the next two days."""
+    def inputs(batch: int, device: torch.device) -> Inputs:
+        return {"past": torch.randn(batch, length, 32, device=device),
+                "calendar": torch.randn(batch, 48, 8, device=device)}
+
+    return Network(modules.GruForecaster, inputs, lambda batch, device: torch.randn(batch, 48, device=device),
+                   F.mse_loss, 128, f"{length}x32, 48x8")
+
+
 NETWORKS: dict[str, Network] = {
     # Convolution networks of torchvision.
     "alexnet": _vision("alexnet", 128),
@@ -614,6 +743,55 @@ NETWORKS: dict[str, Network] = {
     "discriminator": _discriminator(128),
     "discriminator_64": _discriminator(64),
     "table_network": Network(modules.TableNetwork, _floats("row", 200), _integers(8), cross_entropy, 512, "200"),
+    # the fifth time
+    "regnet_x_16gf": _vision("regnet_x_16gf", 12),
+    "regnet_x_16gf_160": _vision("regnet_x_16gf", 12, 160),
+    "r2plus1d": _r2plus1d(112),
+    "r2plus1d_80": _r2plus1d(80),
+    "mobilenet_v1": _mobilenet_v1(224),
+    "mobilenet_v1_160": _mobilenet_v1(160),
+    "hgnet_v2": _pixels("HGNetV2ForImageClassification", "HGNetV2Config", 32, 224),
+    "hgnet_v2_160": _pixels("HGNetV2ForImageClassification", "HGNetV2Config", 32, 160),
+    "retina_resnet50": _detector(320),
+    "retina_resnet50_256": _detector(256),
+    "unet_resnet34": _segmentation(modules.ResidualUNet, 12, 16, 256, image="image"),
+    "unet_resnet34_192": _segmentation(modules.ResidualUNet, 12, 16, 192, image="image"),
+    "ecapa_tdnn": _voices(200),
+    "ecapa_tdnn_300": _voices(300),
+    "inception_time": _heartbeats(1000),
+    "inception_time_600": _heartbeats(600),
+    "diffusion_unet": _diffusion(32),
+    "diffusion_unet_28": _diffusion(28),
+    "hiera_tiny": _hiera_tiny(224),
+    "hiera_tiny_192": _hiera_tiny(192),
+    "cvt": _pixels("CvtForImageClassification", "CvtConfig", 32, 224),
+    "cvt_160": _pixels("CvtForImageClassification", "CvtConfig", 32, 160),
+    "modernbert": _modernbert(256),
+    "modernbert_112": _modernbert(112),
+    "esm2_small": _esm2_small(320),
+    "esm2_small_144": _esm2_small(144),
+    "qwen3_small": _qwen3_small(448),
+    "qwen3_small_224": _qwen3_small(224),
+    "gemma3_small": _gemma3_small(384),
+    "gemma3_small_160": _gemma3_small(160),
+    "tiny_starcoder": _tiny_starcoder(512),
+    "tiny_starcoder_256": _tiny_starcoder(256),
+    "flan_t5_small": _flan_t5_small(160),
+    "flan_t5_small_80": _flan_t5_small(80),
+    "speech_to_text": _speech_to_text(1000),
+    "speech_to_text_600": _speech_to_text(600),
+    "conformer": _conformer(250),
+    "conformer_400": _conformer(400),
+    "name_tagger": _name_tagger(64),
+    "name_tagger_40": _name_tagger(40),
+    "deep_translator": _deep_translator(40),
+    "deep_translator_64": _deep_translator(64),
+    "awd_lstm": _words(modules.AwdLstm, 30000, 70, 30000, 64, each=True),
+    "awd_lstm_35": _words(modules.AwdLstm, 30000, 35, 30000, 64, each=True),
+    "unmix": _unmix(255),
+    "unmix_128": _unmix(128),
+    "load_forecaster": _load_forecaster(336),
+    "load_forecaster_168": _load_forecaster(168),
 }
 
 
