@@ -1,14 +1,15 @@
 // How well the one model tells the power of captured parts: of those that a store holds, the energies of a
-// fifth are held back at a time, their times known.
+// fifth are held back at a time, their times known. With "rows", every part besides.
 //
-//   parts STORE.db
+//   parts STORE.db [rows]
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <set>
 
+#include "base/capped.h"
 #include "base/error.h"
-#include "model/part_work.h"
-#include "model/work_model.h"
+#include "model/measured_works.h"
 #include "store/store.h"
 
 namespace ampere {
@@ -17,59 +18,57 @@ namespace {
 constexpr int kFolds = 5;
 constexpr std::size_t kFewest = 50;
 
-std::map<std::string, std::vector<MeasuredWork>> metered_parts(const Store& store,
-                                                               const std::string& device) {
-  std::map<std::string, std::vector<MeasuredWork>> by_recipe;
-  for (const SurfaceCount& s : store.surfaces(device)) {
-    if (!s.surface.kind) continue;
-    const auto works = work_of_part(*s.surface.kind, s.recipe);
-    if (!works || works->empty()) continue;
-    for (const StoredPoint& p : store.points(device, s.recipe, s.surface.name)) {
-      const Measurement& m = p.measurement;
-      if (m.energy_j)
-        by_recipe[s.recipe].push_back(
-            {s.surface.kind->word(), *works, m.time_s, m.time_error, m.energy_j, m.energy_error, m.host_s});
-    }
-  }
-  return by_recipe;
-}
-
-void judge(const std::string& recipe, const std::vector<MeasuredWork>& all) {
+struct Judged {
   double absolute = 0, squared_z = 0;
   int count = 0;
+};
+
+void judge(const DeviceProfile& profile, Computes asked_in, bool rows) {
+  const MeasuredWorks all = measured_works(profile, asked_in);
+  std::map<std::string, int> places;
+  for (const MeasuredWork& m : all.seen) {
+    if (m.energy_j) places.emplace(m.place, static_cast<int>(places.size()));
+  }
+  if (places.size() < kFewest) return;
+  Judged judged;
   for (int fold = 0; fold < kFolds; ++fold) {
-    std::map<std::string, int> places;
-    std::vector<MeasuredWork> seen;
     std::vector<AskedWork> asked;
     std::vector<double> powers;
-    for (MeasuredWork m : all) {
-      const int place = places.emplace(m.place, static_cast<int>(places.size())).first->second;
-      if (place % kFolds == fold) {
-        asked.push_back({m.place, m.works});
-        powers.push_back(*m.energy_j / m.time_s);
-        m.energy_j.reset();
-      }
-      seen.push_back(std::move(m));
+    MeasuredWorks seen = all;
+    for (MeasuredWork& m : seen.seen) {
+      if (!m.energy_j || places.at(m.place) % kFolds != fold) continue;
+      asked.push_back({m.place, m.works});
+      powers.push_back(*m.energy_j / m.time_s);
+      m.energy_j.reset();
     }
-    const WorkCosts told = WorkModel(std::move(seen), true).at(asked);
+    const auto model = model_of(profile, std::move(seen));
+    const WorkBelief told = model->believed(asked);
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const auto at = static_cast<Eigen::Index>(i);
-      const double off = std::log(told.energy_j(at) / told.time_s(at) / powers[i]);
-      absolute += std::abs(std::expm1(off));
-      squared_z += off * off / told.energy_covariance(at, at);
-      ++count;
+      const double off = std::log(told.power_w(at) / powers[i]);
+      judged.absolute += std::abs(std::expm1(off));
+      judged.squared_z += off * off / told.power_covariance(at, at);
+      ++judged.count;
+      if (rows)
+        std::printf("%8.1f W %+6.1f%% (+- %2.0f%%) %10.3f ms  %s\n", powers[i], 100 * std::expm1(off),
+                    100 * std::sqrt(told.power_covariance(at, at)), 1e3 * told.time_s(at),
+                    capped(asked[i].place, 100).c_str());
     }
   }
-  std::printf("| %s | %.1f%% | %.2f | %d |\n", recipe.c_str(), 100 * absolute / count,
-              std::sqrt(squared_z / count), count);
+  std::printf("| %s, %s | %.1f%% | %.2f | %d |\n", profile.recipe().c_str(),
+              asked_in == Computes::kHalf ? "half" : "float", 100 * judged.absolute / judged.count,
+              std::sqrt(judged.squared_z / judged.count), judged.count);
 }
 
-void run(const std::string& path) {
-  const Store store(path);
+void run(const std::string& path, bool rows) {
+  Store store = Store::to_read(path);
   std::printf("| energies held back, their times known | error | z | places |\n| --- | --- | --- | --- |\n");
   for (const StoredDevice& device : store.devices()) {
-    for (const auto& [recipe, all] : metered_parts(store, device.id)) {
-      if (all.size() >= kFewest) judge(recipe, all);
+    std::set<std::string> recipes;
+    for (const SurfaceCount& s : store.surfaces(device.id)) recipes.insert(s.recipe);
+    for (const std::string& recipe : recipes) {
+      const DeviceProfile profile(store, device.id, recipe);
+      for (const Computes asked_in : {Computes::kFloat, Computes::kHalf}) judge(profile, asked_in, rows);
     }
   }
 }
@@ -78,12 +77,13 @@ void run(const std::string& path) {
 }  // namespace ampere
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: parts STORE.db\n");
+  const bool rows = argc == 3 && std::string(argv[2]) == "rows";
+  if (argc != 2 && !rows) {
+    std::fprintf(stderr, "usage: parts STORE.db [rows]\n");
     return 2;
   }
   try {
-    ampere::run(argv[1]);
+    ampere::run(argv[1], rows);
   } catch (const ampere::Error& e) {
     std::fprintf(stderr, "parts: %s\n", e.what());
     return 1;

@@ -40,6 +40,7 @@ MOST_SECONDS_OF_A_RELATIVE = 20.0
 LOOPS = (0, 200)  # modules of training loops whose issuing is timed, where a host issues work
 MOST_CANDIDATES = 500  # parts of the population that are weighed against each other
 MOST_OF_A_NETWORK = 14
+CHOOSING_S = 10.0  # of finding out which parts tell the most; where less is left, they are taken as they come
 # A larger step than this takes long to run, and tells little more.
 MOST_FLOPS = {"cuda": 2e13, "cpu": 4e10}
 GRADIENTS_WITH = ("aten::scaled_dot_product_attention", "aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu")
@@ -74,7 +75,8 @@ def drawn_of(step: Step) -> Drawn:
         drawn.calls.append((places[text], [numbers[i] for i in part.calls]))
     counts: dict[str, tuple[dict[str, Any], float]] = {}
     for node in network_of(step)["nodes"]:
-        if node["op"] == "calls" and node["name"] != HOST:
+        # A part of views alone costs nothing, and a network of nodes leaves it out.
+        if node["op"] == "calls" and node["name"] != HOST and work_of(node) > 0:
             counts[node["calls"]] = node, counts.get(node["calls"], (node, 0.0))[1] + 1
     drawn.parts = sorted(counts.values(), key=lambda part: -work_of(part[0]))[:MOST_OF_A_NETWORK]
     return drawn
@@ -91,7 +93,7 @@ def node_of(label: str, calls: str, flops: int, body: dict[str, Any]) -> dict[st
 
 def work_of(node: dict[str, Any]) -> float:
     """Some hundred FLOPs take as long as moving a byte."""
-    return float(node.get("bytes", 1)) + float(node.get("flops", 0)) / 100
+    return float(node.get("bytes", 0)) + float(node.get("flops", 0)) / 100
 
 
 def single_calls(step: Step) -> Iterator[Part]:
@@ -185,7 +187,10 @@ class Curriculum:
         self.in_a_row = 0
 
     def over(self, share: float = 1.0) -> bool:
-        return time.monotonic() > self.start + share * self.seconds
+        return self.left(share) < 0
+
+    def left(self, share: float) -> float:
+        return self.start + share * self.seconds - time.monotonic()
 
     def time_step(self, drawn: Drawn) -> None:
         step = network_of_nodes([{**node_of("step", drawn.step, 0, {"tensors": []}), "flops": 1}])
@@ -209,11 +214,11 @@ class Curriculum:
         if self.in_a_row >= MOST_REFUSED_IN_A_ROW or not worked_before and len(self.refusals) >= 3:
             raise e  # it is not the calls
 
-    def parts(self, rng: random.Random) -> list[dict[str, Any]]:
+    def parts(self, rng: random.Random, until: float) -> list[dict[str, Any]]:
         """Those that tell the most about all others first."""
-        names = list(self.nodes)
-        if len(names) > MOST_CANDIDATES:
-            names = rng.sample(names, MOST_CANDIDATES)
+        names = rng.sample(list(self.nodes), min(len(self.nodes), MOST_CANDIDATES))
+        if self.left(until) < CHOOSING_S:
+            return [self.nodes[name] for name in names]
         place = {name: i for i, name in enumerate(names)}
         sums = [[(place[name], n) for name, n in network if name in place] for network in self.networks]
         nodes = [self.nodes[name] for name in names]
@@ -260,15 +265,14 @@ class Curriculum:
             timing_ends = before + TIMING * (end - before)
             while not self.over(timing_ends):
                 self.time_step(drawn.next())
-            order = self.parts(rng)
+            order = self.parts(rng, end)
             while order and not self.over(end):
-                left = self.start + end * self.seconds - time.monotonic()
-                some = max(1, min(AT_ONCE, int(left / SECONDS_EACH)))
+                some = max(1, min(AT_ONCE, int(self.left(end) / SECONDS_EACH)))
                 self.measure(order[:some], end)
                 order = order[some:]
             before = end
         if not self.done.parts:
-            self.measure(self.parts(rng)[:1], ALWAYS)
+            self.measure(self.parts(rng, 0.0)[:1], ALWAYS)
 
 
 def measure_device(

@@ -10,7 +10,8 @@ torch = pytest.importorskip("torch")
 
 import ampere  # noqa: E402
 from ampere.capture import Training, capture  # noqa: E402
-from ampere.curriculum import Ahead, Drawn, drawn_of  # noqa: E402
+from ampere.capture.parts import network_of  # noqa: E402
+from ampere.curriculum import Ahead, Drawn, drawn_of, network_of_nodes, work_of  # noqa: E402
 from ampere.population import SORTS, networks  # noqa: E402
 
 
@@ -35,7 +36,25 @@ def test_the_population_is_captured_without_the_device(where: str, precision: st
         assert len(set(numbers)) == len(numbers) and 0 <= min(numbers) and max(numbers) < calls
         assert {kind for kind, _ in network.calls} == set(range(len(network.kinds)))
         assert network.parts and all(count >= 1 for _, count in network.parts)
+        assert all(network_of_nodes([node]).layers(1) for node, _ in network.parts)  # each is something to measure
     assert torch.get_default_device().type == "cpu"  # what is drawn on the meta device leaves nothing behind
+
+
+def test_a_part_of_views_alone_is_nothing_to_measure() -> None:
+    class Attending(torch.nn.Module):  # of one picture: what its attention computes itself is views
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.attention = torch.nn.LayerNorm(48), torch.nn.MultiheadAttention(48, 4, batch_first=True)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = self.norm(x)
+            return self.attention(x, x, x, need_weights=False)[0]
+
+    training = Training(Attending(), torch.zeros(1, 9, 48), lambda y: y.sum(), "sgd", "default")
+    step = capture(training, torch.device("cpu"))
+    costs = [work_of(node) for node in network_of(step)["nodes"] if node["op"] == "calls"]
+    assert 0 in costs  # or this test is about nothing
+    assert all(network_of_nodes([node]).layers(1) for node, _ in drawn_of(step).parts)
 
 
 def test_a_step_that_cannot_be_drawn_ends_the_run() -> None:

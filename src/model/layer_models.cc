@@ -51,11 +51,6 @@ std::string beginning_of(const SurfacePlan& plan) {
   return to_word(plan.role) + word.substr(0, word.find('@')) + "b" + std::to_string(plan.kind.batch);
 }
 
-bool computes_in_half(const SurfacePlan& plan, const std::string& recipe) {
-  if (!is_captured(plan.kind)) return recipe.find("bf16") != std::string::npos;
-  return plan.kind.ops.front().word("calls").find("float16\"") != std::string::npos;  // bfloat16, too
-}
-
 CostPolynomial cost_of(const SurfacePlan& plan) { return {plan.kind, hands_gradient_down(plan.role)}; }
 
 }  // namespace
@@ -79,7 +74,7 @@ LayerModels::LayerModels(const DeviceProfile& profile, const std::vector<Surface
     stored.push_back(key);
     for (std::string& name : probes_of(plan)) stored.push_back(std::move(name));
     if (!plan.as_published && !is_captured(plan.kind)) alike_[beginning_of(plan)].push_back(key);
-    if (computes_in_half(plan, profile.recipe())) computes_ = Computes::kHalf;
+    if (computes_of(plan.kind, profile.recipe()) == Computes::kHalf) computes_ = Computes::kHalf;
   }
   profile_.fetch(stored);
 }
@@ -126,17 +121,12 @@ const WorkModel* LayerModels::works() const {
   MeasuredWorks all = measured_works(profile_, computes_);
   fitted = {behind, nullptr};
   profile_.fitted_->told_places.clear();
+  profile_.fitted_->works_modelled = all.modelled;
   try {
-    const bool tells = all.energies || profile_.is_sheet();
-    if (tells && profile_.sheet()) {
-      fitted.model = std::make_shared<const WorkModel>(std::move(all.seen), *profile_.sheet(), all.relation);
-    } else if (tells) {
-      fitted.model =
-          std::make_shared<const WorkModel>(std::move(all.seen), profile_.two_clocks(), all.relation);
-    }
+    if (all.energies || profile_.is_sheet()) fitted.model = model_of(profile_, std::move(all));
+    if (fitted.model && !fitted.model->tells()) fitted.model = nullptr;
   } catch (const Error&) {  // nothing among it that tells anything
   }
-  profile_.fitted_->works_modelled = all.modelled;
   return fitted.model.get();
 }
 

@@ -259,6 +259,12 @@ MeasuredWorks measured_works(const DeviceProfile& profile, Computes asked) {
   return out;
 }
 
+std::shared_ptr<const WorkModel> model_of(const DeviceProfile& profile, MeasuredWorks measured) {
+  if (const auto& sheet = profile.sheet())
+    return std::make_shared<const WorkModel>(std::move(measured.seen), *sheet, measured.relation);
+  return std::make_shared<const WorkModel>(std::move(measured.seen), profile.two_clocks(), measured.relation);
+}
+
 std::optional<AskedWork> asked_work(const DeviceProfile& profile, const SurfacePlan& plan,
                                     Channels channels) {
   std::optional<std::vector<CountedWork>> works;

@@ -2,6 +2,7 @@
 // layers as questions to what is learned from them (docs/one_model.md).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct MeasuredWorks {
 // `asked`: what the network that is asked about computes in. Where enough calls were timed in that, those
 // that multiply in another are left out: they would tell little, and take their time.
 MeasuredWorks measured_works(const DeviceProfile& profile, Computes asked);
+// What they tell of all others.
+std::shared_ptr<const WorkModel> model_of(const DeviceProfile& profile, MeasuredWorks measured);
 inline constexpr std::size_t kMostWorkPoints = 2500;
 inline constexpr std::size_t kMostDistinctWorks = 4000;
 // Calls that were timed within training steps, beside those.

@@ -17,6 +17,13 @@ double worth_of(double time_s) {
 
 }  // namespace
 
+Computes computes_of(const LayerKind& kind, const std::string& recipe) {
+  const bool half = is_captured(kind)
+                        ? kind.ops.front().word("calls").find("float16\"") != std::string::npos  // bfloat16, too
+                        : recipe.find("bf16") != std::string::npos;
+  return half ? Computes::kHalf : Computes::kFloat;
+}
+
 bool tells(const std::vector<CountedWork>& works, Computes asked) {
   const auto any = [&](bool half) {
     return std::any_of(works.begin(), works.end(), [half](const CountedWork& w) {

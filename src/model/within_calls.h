@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "layers/layer_kind.h"
 #include "measure/measurement.h"
 #include "model/work_model.h"
 
@@ -13,6 +14,8 @@ namespace ampere {
 
 // What a network computes in.
 enum class Computes { kFloat, kHalf };
+// A layer does as its recipe says, a captured part as was seen.
+Computes computes_of(const LayerKind& kind, const std::string& recipe);
 // Whether works tell what such a network costs: all in its precision, and those that multiply nothing.
 bool tells(const std::vector<CountedWork>& works, Computes asked);
 // Below this many others tell as much.

@@ -86,6 +86,11 @@ struct WorkModel::Points {
   Eigen::VectorXd mean;
 };
 
+struct WorkModel::Told {
+  std::vector<AskedSum> sums;
+  SumPrediction times, powers;
+};
+
 WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, const Relation& relation)
     : WorkModel(std::move(all), accelerator, std::nullopt, relation) {}
 
@@ -98,8 +103,6 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, std::optio
       roof_(sheet_ ? sheet_->roof() : believed_roof(accelerator)),
       relation_(relation) {
   const std::vector<MeasuredWork> seen = by_place(std::move(all));
-  if (seen.empty() && !sheet_)
-    throw Error(ErrorKind::kNotProfiled, "nothing was measured on this device yet");
   std::vector<TimedWork> timed;
   timed.reserve(seen.size());
   for (const MeasuredWork& m : seen) timed.push_back({m.works, m.time_s});
@@ -141,7 +144,6 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, std::optio
     power_places_.emplace(m.place, static_cast<int>(powers.size()));
     powers.push_back(std::move(sum));
   }
-  if (powers.empty() && !sheet_) throw Error(ErrorKind::kFailed, "no energy was measured on this device yet");
   mean_log_power_ /= std::max(static_cast<double>(powers.size()), 1.0);
   power_points_.resize(power_numbers.size());
   mean.resize(static_cast<Eigen::Index>(power_numbers.size()));
@@ -205,10 +207,10 @@ double WorkModel::host_s(const std::vector<CountedWork>& works) const {
   return host_per_call_s_ * calls_in(works);
 }
 
-WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
+WorkModel::Told WorkModel::told_of(const std::vector<AskedWork>& asked) const {
   Points points = points_of(asked);
   const Eigen::MatrixXd cross = time_covariance(points.points, time_points_, relation_.time);
-  const SumPrediction times = time_->at(
+  SumPrediction times = time_->at(
       points.sums, cross, time_covariance(points.points, points.points, relation_.time), points.mean);
   const Eigen::VectorXd& values = times.values;
 
@@ -226,16 +228,30 @@ WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
     const auto seen = power_places_.find(asked[i].place);
     sums[i].seen = seen == power_places_.end() ? -1 : seen->second;
   }
-  const SumPrediction powers = power_->at(sums, power_covariance(rates, power_points_, relation_.power),
-                                          power_covariance(rates, rates, relation_.power), points.mean);
+  SumPrediction powers = power_->at(sums, power_covariance(rates, power_points_, relation_.power),
+                                    power_covariance(rates, rates, relation_.power), points.mean);
+  return {std::move(points.sums), std::move(times), std::move(powers)};
+}
 
+WorkBelief WorkModel::believed(const std::vector<AskedWork>& asked) const {
+  Told told = told_of(asked);
+  return {told.times.log_mean.array().exp(), told.powers.log_mean.array().exp(),
+          std::move(told.times.log_covariance), std::move(told.powers.log_covariance)};
+}
+
+WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
+  if (!sheet_ && places_.empty())
+    throw Error(ErrorKind::kNotProfiled, "nothing was measured on this device yet");
+  if (!sheet_ && power_places_.empty())
+    throw Error(ErrorKind::kFailed, "no energy was measured on this device yet");
+  const auto& [sums, times, powers] = told_of(asked);
   WorkCosts costs;
   costs.time_s = times.log_mean.array().exp();
   costs.energy_j = (times.log_mean + powers.log_mean).array().exp();
   // What is asked for again needs no caution.
   Eigen::VectorXd caution(costs.time_s.size()), least(costs.time_s.size());
   for (Eigen::Index i = 0; i < caution.size(); ++i) {
-    const bool known = points.sums[static_cast<std::size_t>(i)].seen >= 0;
+    const bool known = sums[static_cast<std::size_t>(i)].seen >= 0;
     caution(i) = known ? 1 : kCaution;
     least(i) = known ? 0 : kLeastUnsure;
   }

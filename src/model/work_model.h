@@ -38,25 +38,38 @@ struct WorkCosts {
   Eigen::MatrixXd time_covariance, energy_covariance;
 };
 
+// The same as it is believed, without the caution that answers are given: how far measuring one work would
+// tell the others. Powers beside times: logarithms of energies are their sums.
+struct WorkBelief {
+  Eigen::VectorXd time_s, power_w;
+  Eigen::MatrixXd time_covariance, power_covariance;
+};
+
 class WorkModel {
  public:
-  // Throws Error{kNotProfiled} where nothing was measured, Error{kFailed} where no energy was.
   // `relation`: how the device is related to the one elsewhere that some of it was measured on.
   WorkModel(std::vector<MeasuredWork> seen, bool accelerator, const Relation& relation = {});
   // Around a data sheet, which tells what was not measured: nothing need be.
   WorkModel(std::vector<MeasuredWork> seen, const DataSheet& sheet, const Relation& relation = {});
 
+  // Throws Error{kNotProfiled} where nothing was measured, Error{kFailed} where no energy was.
   WorkCosts at(const std::vector<AskedWork>& asked) const;
+  // Nothing need have been measured.
+  WorkBelief believed(const std::vector<AskedWork>& asked) const;
   // What the host takes to issue them, by how many calls they are.
   double host_s(const std::vector<CountedWork>& works) const;
+  // Whether anything is known of both time and energy.
+  bool tells() const { return sheet_ || (!places_.empty() && !power_places_.empty()); }
   std::size_t size() const { return places_.size(); }
   const Roof& roof() const { return roof_; }
 
  private:
   struct Points;
+  struct Told;
   WorkModel(std::vector<MeasuredWork> seen, bool accelerator, std::optional<DataSheet> sheet,
             const Relation& relation);
   Points points_of(const std::vector<AskedWork>& asked) const;
+  Told told_of(const std::vector<AskedWork>& asked) const;
   double log_power_mean(const OpWork& work, double time_s) const;
   void believe_sheet(const std::vector<AskedWork>& asked, WorkCosts& costs) const;
 

@@ -186,10 +186,10 @@ TEST_F(WorkModelTest, RelativesNarrowWhatASheetTells) {
 }
 
 TEST_F(WorkModelTest, RefusesWithoutMeasurements) {
-  EXPECT_THROW(WorkModel({}, true), Error);
+  EXPECT_THROW(WorkModel({}, true).at({{"", part()}}), Error);
   MeasuredWork timed = measured("one", part());
   timed.energy_j.reset();
-  EXPECT_THROW(WorkModel({timed}, true), Error);
+  EXPECT_THROW(WorkModel({timed}, true).at({{"", part()}}), Error);
 }
 
 }  // namespace

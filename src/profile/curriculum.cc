@@ -2,106 +2,96 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-
-#include "model/work_covariance.h"
 
 namespace ampere {
 namespace {
 
-constexpr double kMeasured = 0.03;  // relative deviation of what is measured
+// Of measuring one work: starting and metering it, and letting it run as often as that takes.
+constexpr double kSeconds = 0.45;
+constexpr double kRuns = 20;
+// A network's energy is its time and its power, and its time is asked for besides.
+constexpr double kTimeCounts = 2, kPowerCounts = 1;
+constexpr double kMeasured = 0.02;  // relative deviation of what is measured
 
-struct Prior {
-  Eigen::MatrixXd covariance;  // of the candidates' logarithms
-  Eigen::VectorXd log_time;
-};
-
-Prior prior_of(const std::vector<MeasurableWork>& candidates, const Roof& roof) {
-  WorkNames names;
-  std::map<OpWork, int> numbers;
-  std::vector<WorkPoint> points;
-  std::vector<std::vector<SumTerm>> terms;
-  for (const MeasurableWork& c : candidates) {
-    std::vector<SumTerm> shares;
-    for (const CountedWork& w : c.works) {
-      const auto [at, is_new] = numbers.try_emplace(w.work, static_cast<int>(points.size()));
-      if (is_new) points.push_back(point_of(w.work, roof, names));
-      shares.push_back(
-          {at->second, w.count * std::exp(time_mean(points[static_cast<std::size_t>(at->second)]))});
-    }
-    terms.push_back(std::move(shares));
+// A network's logarithms as shares of its candidates' logarithms.
+Eigen::MatrixXd shares_of(const std::vector<PopulationSum>& population, const Eigen::VectorXd& costs) {
+  Eigen::MatrixXd shares =
+      Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(population.size()), costs.size());
+  for (Eigen::Index k = 0; k < shares.rows(); ++k) {
+    for (const SumTerm& t : population[static_cast<std::size_t>(k)])
+      shares(k, t.point) += t.weight * costs(t.point);
+    shares.row(k) /= std::max(shares.row(k).sum(), 1e-300);
   }
-  const Eigen::MatrixXd of_points = time_covariance(points, points);
-  const auto n = static_cast<Eigen::Index>(candidates.size());
-  Prior prior{Eigen::MatrixXd(n, n), Eigen::VectorXd(n)};
-  Eigen::MatrixXd half(of_points.rows(), n);  // points x candidates
-  for (Eigen::Index j = 0; j < n; ++j) {
-    double sum = 0;
-    for (const SumTerm& t : terms[static_cast<std::size_t>(j)]) sum += t.weight;
-    prior.log_time(j) = std::log(std::max(sum, 1e-12));
-    half.col(j).setZero();
-    for (SumTerm& t : terms[static_cast<std::size_t>(j)])
-      half.col(j) += (t.weight /= sum) * of_points.col(t.point);
-  }
-  for (Eigen::Index i = 0; i < n; ++i) {
-    prior.covariance.row(i).setZero();
-    for (const SumTerm& t : terms[static_cast<std::size_t>(i)])
-      prior.covariance.row(i) += t.weight * half.row(t.point);
-  }
-  return prior;
+  return shares;
 }
+
+// Of one quantity, while candidates are measured one after the other: a Cholesky factor whose pivots they
+// are.
+class Conditioned {
+ public:
+  Conditioned(Eigen::MatrixXd covariance, const Eigen::MatrixXd& shares)
+      : covariance_(std::move(covariance)),
+        variance_(covariance_.diagonal()),
+        of_networks_(shares * covariance_) {}
+
+  // By how much measuring it would lower the variances of all networks together.
+  double gain(Eigen::Index j) const { return of_networks_.col(j).squaredNorm() / measured_variance(j); }
+
+  void measure(Eigen::Index j) {
+    Eigen::VectorXd column = covariance_.col(j);
+    for (const Eigen::VectorXd& before : columns_) column -= before(j) * before;
+    const double deviation = std::sqrt(measured_variance(j));
+    column /= deviation;
+    of_networks_ -= Eigen::VectorXd(of_networks_.col(j) / deviation) * column.transpose();
+    variance_ -= column.cwiseAbs2();
+    columns_.push_back(std::move(column));
+  }
+
+ private:
+  double measured_variance(Eigen::Index j) const {
+    return std::max(variance_(j), 0.0) + kMeasured * kMeasured;
+  }
+
+  Eigen::MatrixXd covariance_;
+  Eigen::VectorXd variance_;
+  Eigen::MatrixXd of_networks_;  // networks x candidates
+  std::vector<Eigen::VectorXd> columns_;
+};
 
 }  // namespace
 
 std::vector<int> curriculum(const std::vector<MeasurableWork>& candidates,
-                            const std::vector<PopulationSum>& population, const Roof& roof,
+                            const std::vector<PopulationSum>& population, const WorkModel& model,
                             std::size_t most) {
   std::vector<int> chosen;
   if (candidates.empty() || population.empty()) return chosen;
-  const Prior prior = prior_of(candidates, roof);
-  const auto n = static_cast<Eigen::Index>(candidates.size());
-  const auto networks = static_cast<Eigen::Index>(population.size());
-  Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(networks, n);  // covariance of networks with candidates
-  for (Eigen::Index k = 0; k < networks; ++k) {
-    double total = 0;
-    for (const SumTerm& t : population[static_cast<std::size_t>(k)])
-      total += t.weight * std::exp(prior.log_time(t.point));
-    for (const SumTerm& t : population[static_cast<std::size_t>(k)])
-      sums.row(k) += t.weight * std::exp(prior.log_time(t.point)) / total * prior.covariance.row(t.point);
-  }
-  Eigen::VectorXd variance = prior.covariance.diagonal();
-  std::vector<bool> taken(candidates.size(), false);
-  std::vector<Eigen::VectorXd> columns;  // of a Cholesky factor with pivots
-  const auto take = [&](Eigen::Index j) {
-    taken[static_cast<std::size_t>(j)] = true;
-    Eigen::VectorXd column = prior.covariance.col(j);
-    for (const Eigen::VectorXd& before : columns) column -= before(j) * before;
-    column /= std::sqrt(std::max(variance(j), 0.0) + kMeasured * kMeasured);
-    const Eigen::VectorXd of_sums =
-        sums.col(j) / std::sqrt(std::max(variance(j), 0.0) + kMeasured * kMeasured);
-    sums -= of_sums * column.transpose();
-    variance -= column.cwiseAbs2();
-    columns.push_back(std::move(column));
-  };
-  for (Eigen::Index j = 0; j < n; ++j) {
-    if (candidates[static_cast<std::size_t>(j)].known) take(j);
-  }
+  std::vector<AskedWork> asked;
+  asked.reserve(candidates.size());
+  for (const MeasurableWork& c : candidates) asked.push_back(c.work);
+  WorkBelief belief = model.believed(asked);
+  Conditioned time(std::move(belief.time_covariance), shares_of(population, belief.time_s));
+  Conditioned power(std::move(belief.power_covariance),
+                    shares_of(population, belief.time_s.cwiseProduct(belief.power_w)));
+  std::vector<bool> taken;
+  for (const MeasurableWork& c : candidates) taken.push_back(c.known || c.work.works.empty());
   while (chosen.size() < most) {
-    Eigen::Index best = -1;
+    int best = -1;
     double best_worth = 0;
-    for (Eigen::Index j = 0; j < n; ++j) {
-      const auto place = static_cast<std::size_t>(j);
-      if (taken[place]) continue;
-      const double worth = sums.col(j).squaredNorm() / (std::max(variance(j), 0.0) + kMeasured * kMeasured) /
-                           std::max(candidates[place].seconds, 1e-3);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (taken[i]) continue;
+      const auto j = static_cast<Eigen::Index>(i);
+      const double worth = (kTimeCounts * time.gain(j) + kPowerCounts * power.gain(j)) /
+                           (kSeconds + kRuns * belief.time_s(j));
       if (worth > best_worth) {
         best_worth = worth;
-        best = j;
+        best = static_cast<int>(i);
       }
     }
     if (best < 0) break;
-    take(best);
-    chosen.push_back(static_cast<int>(best));
+    taken[static_cast<std::size_t>(best)] = true;
+    time.measure(best);
+    power.measure(best);
+    chosen.push_back(best);
   }
   return chosen;
 }

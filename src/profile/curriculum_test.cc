@@ -27,35 +27,62 @@ OpWork copy(double elements) {
   return w;
 }
 
+const WorkModel& nothing_known() {
+  static const WorkModel model({}, true);
+  return model;
+}
+
+MeasurableWork candidate(const OpWork& work) { return {{work.name + std::to_string(work.rows), {{work, 1}}}}; }
+
+MeasuredWork measured(const OpWork& work, double time_s, std::optional<double> power_w) {
+  MeasuredWork m;
+  m.place = "measured " + work.name + std::to_string(work.rows);
+  m.works = {{work, 1}};
+  m.time_s = time_s;
+  if (power_w) m.energy_j = *power_w * time_s;
+  return m;
+}
+
 TEST(Curriculum, BeginsWithWhatNetworksAreMadeOf) {
-  const std::vector<MeasurableWork> candidates = {
-      {{{copy(100), 1}}}, {{{product(4096), 1}}}, {{{copy(200), 1}}}};
+  const std::vector<MeasurableWork> candidates = {candidate(copy(100)), candidate(product(4096)),
+                                                  candidate(copy(200))};
   const std::vector<PopulationSum> population = {{{0, 1}, {1, 10}, {2, 1}}, {{1, 5}, {2, 2}}};
-  const std::vector<int> order = curriculum(candidates, population, believed_roof(true), 10);
+  const std::vector<int> order = curriculum(candidates, population, nothing_known(), 10);
   ASSERT_EQ(order.size(), 3u);
   EXPECT_EQ(order.front(), 1);
   EXPECT_EQ(std::set<int>(order.begin(), order.end()).size(), 3u);
 }
 
-TEST(Curriculum, LeavesWhatIsKnownAndPaysForSeconds) {
-  std::vector<MeasurableWork> candidates;
-  std::vector<PopulationSum> population(1);
-  for (int i = 0; i < 6; ++i) {
-    candidates.push_back({{{product(256 << i), 1}}});
-    population[0].push_back({i, 1.0 / (1 << 3 * i)});  // each as much of the network's time
+TEST(Curriculum, LeavesWhatIsKnownAndWhatAsksForNothing) {
+  std::vector<MeasurableWork> candidates = {candidate(product(512)), candidate(product(1024)),
+                                            {{"views", {}}}};
+  candidates[0].known = true;
+  EXPECT_EQ(curriculum(candidates, {{{0, 1}, {1, 1}, {2, 1}}}, nothing_known(), 3), std::vector<int>{1});
+}
+
+TEST(Curriculum, PaysForSeconds) {
+  // Two that are as much of the network, one of which takes a hundred times as long.
+  const std::vector<MeasurableWork> candidates = {candidate(product(32768)), candidate(product(4096))};
+  EXPECT_EQ(curriculum(candidates, {{{0, 1}, {1, 512}}}, nothing_known(), 1).front(), 1);
+}
+
+TEST(Curriculum, MetersWhatWasOnlyTimed) {
+  // Both kinds were timed at all sizes, but the energy of copies alone is known.
+  std::vector<MeasuredWork> seen;
+  for (int i = 0; i < 8; ++i) {
+    seen.push_back(measured(product(512 << i % 4), 1e-3 * (1 << 3 * (i % 4)), std::nullopt));
+    seen.push_back(measured(copy(1e6 * (1 << i % 4)), 1e-3 * (1 << i % 4), 300));
   }
-  candidates[5].known = true;
-  const std::vector<int> order = curriculum(candidates, population, believed_roof(true), 3);
-  ASSERT_EQ(order.size(), 3u);
-  EXPECT_EQ(std::count(order.begin(), order.end(), 5), 0);
-  EXPECT_NE(order.front(), 4);  // its neighbour tells it
-  candidates[static_cast<std::size_t>(order.front())].seconds = 100;
-  EXPECT_NE(curriculum(candidates, population, believed_roof(true), 1).front(), order.front());
+  const WorkModel model(seen, true);
+  const std::vector<MeasurableWork> candidates = {candidate(copy(3e6)), candidate(product(1500))};
+  const WorkBelief belief = model.believed({candidates[0].work, candidates[1].work});
+  const std::vector<PopulationSum> half_each = {{{0, 1 / belief.time_s(0)}, {1, 1 / belief.time_s(1)}}};
+  EXPECT_EQ(curriculum(candidates, half_each, model, 1).front(), 1);
 }
 
 TEST(Curriculum, OfNothingIsEmpty) {
-  EXPECT_TRUE(curriculum({}, {}, believed_roof(true), 5).empty());
-  EXPECT_TRUE(curriculum({{{{copy(8), 1}}}}, {}, believed_roof(true), 5).empty());
+  EXPECT_TRUE(curriculum({}, {}, nothing_known(), 5).empty());
+  EXPECT_TRUE(curriculum({candidate(copy(8))}, {}, nothing_known(), 5).empty());
 }
 
 }  // namespace

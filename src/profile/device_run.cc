@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "model/measured_works.h"
-#include "model/roof.h"
 #include "profile/curriculum.h"
 #include "profile/zoo_population.h"
 #include "variants/variant.h"
@@ -22,9 +21,6 @@ constexpr std::size_t kMostCandidates = 160;
 // Of a round's candidates this share is measured; the rest is told by them.
 constexpr double kMeasuredShare = 0.5;
 constexpr int kMostRounds = 1000;
-// Of measuring one: starting and metering it, and letting it run as often as that takes.
-constexpr double kSecondsForEach = 0.45;
-constexpr double kRuns = 20;
 // Networks whose iterations are longer than these, at what is believed of such devices, are for others.
 constexpr double kMostFlopsOnProcessor = 2e10;
 constexpr double kMostFlopsOnAccelerator = 2e13;
@@ -52,7 +48,7 @@ struct Round {
   int known = 0;
 };
 
-Round draw_round(const DeviceProfile& profile, std::uint64_t seed, const Roof& roof) {
+Round draw_round(const DeviceProfile& profile, std::uint64_t seed) {
   const bool accelerator = profile.call_style().accelerator;
   Round round;
   std::map<std::string, int> places;
@@ -68,16 +64,14 @@ Round draw_round(const DeviceProfile& profile, std::uint64_t seed, const Roof& r
     PopulationSum sum;
     for (const Layer& layer : layers) {
       Candidate candidate{plans.at(layer.key()), layer.channels};
-      const auto asked = asked_work(profile, candidate.plan, candidate.channels);
+      auto asked = asked_work(profile, candidate.plan, candidate.channels);
       if (!asked || asked->works.empty()) continue;
       const auto [place, is_new] =
           places.try_emplace(asked->place, static_cast<int>(round.candidates.size()));
       if (is_new) {
         const bool known = measured_before(profile, candidate);
-        MeasurableWork work{asked->works, kSecondsForEach, known};
-        for (const CountedWork& w : asked->works) work.seconds += kRuns * w.count * roof.seconds(w.work);
         round.known += known;
-        round.works.push_back(std::move(work));
+        round.works.push_back({std::move(*asked), known});
         round.candidates.push_back(std::move(candidate));
       }
       sum.push_back({place->second, 1});
@@ -100,15 +94,16 @@ DeviceSummary measure_device(DeviceProfile& profile, const Measure& measure,
     const MeasureRequest request = request_for(empty_iteration(), 1, options.how);
     profile.add_point(empty_surface(), {0, 0}, provenance(request), measure_as_asked(measure, request));
   }
-  const Roof roof = believed_roof(profile.call_style().accelerator);
   for (int number = 0; number < kMostRounds && spent() < options.seconds; ++number) {
-    const Round round = draw_round(profile, options.seed + static_cast<std::uint64_t>(number), roof);
+    const Round round = draw_round(profile, options.seed + static_cast<std::uint64_t>(number));
     summary.candidates += static_cast<int>(round.candidates.size());
     summary.known += round.known;
     const auto wanted = static_cast<int>(kMeasuredShare * static_cast<double>(round.candidates.size()));
     if (wanted <= round.known) continue;  // an earlier run has been here
+    const Computes computes = computes_of(round.candidates.front().plan.kind, profile.recipe());
+    const auto model = model_of(profile, measured_works(profile, computes));
     for (const int i :
-         curriculum(round.works, round.networks, roof, static_cast<std::size_t>(wanted - round.known))) {
+         curriculum(round.works, round.networks, *model, static_cast<std::size_t>(wanted - round.known))) {
       const Candidate& c = round.candidates[static_cast<std::size_t>(i)];
       if (spent() >= options.seconds) break;
       if (options.progress) options.progress(summary, options.seconds - spent(), c.plan.kind.word());
