@@ -18,9 +18,9 @@ double worth_of(double time_s) {
 }  // namespace
 
 Computes computes_of(const LayerKind& kind, const std::string& recipe) {
-  const bool half = is_captured(kind)
-                        ? kind.ops.front().word("calls").find("float16\"") != std::string::npos  // bfloat16, too
-                        : recipe.find("bf16") != std::string::npos;
+  const bool half = is_captured(kind) ? kind.ops.front().word("calls").find("float16\"") !=
+                                            std::string::npos  // bfloat16, too
+                                      : recipe.find("bf16") != std::string::npos;
   return half ? Computes::kHalf : Computes::kFloat;
 }
 

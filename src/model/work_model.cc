@@ -210,8 +210,8 @@ double WorkModel::host_s(const std::vector<CountedWork>& works) const {
 WorkModel::Told WorkModel::told_of(const std::vector<AskedWork>& asked) const {
   Points points = points_of(asked);
   const Eigen::MatrixXd cross = time_covariance(points.points, time_points_, relation_.time);
-  SumPrediction times = time_->at(
-      points.sums, cross, time_covariance(points.points, points.points, relation_.time), points.mean);
+  SumPrediction times = time_->at(points.sums, cross,
+                                  time_covariance(points.points, points.points, relation_.time), points.mean);
   const Eigen::VectorXd& values = times.values;
 
   std::vector<RatePoint> rates;

@@ -15,8 +15,7 @@ constexpr double kMeasured = 0.02;  // relative deviation of what is measured
 
 // A network's logarithms as shares of its candidates' logarithms.
 Eigen::MatrixXd shares_of(const std::vector<PopulationSum>& population, const Eigen::VectorXd& costs) {
-  Eigen::MatrixXd shares =
-      Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(population.size()), costs.size());
+  Eigen::MatrixXd shares = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(population.size()), costs.size());
   for (Eigen::Index k = 0; k < shares.rows(); ++k) {
     for (const SumTerm& t : population[static_cast<std::size_t>(k)])
       shares(k, t.point) += t.weight * costs(t.point);
@@ -80,8 +79,8 @@ std::vector<int> curriculum(const std::vector<MeasurableWork>& candidates,
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (taken[i]) continue;
       const auto j = static_cast<Eigen::Index>(i);
-      const double worth = (kTimeCounts * time.gain(j) + kPowerCounts * power.gain(j)) /
-                           (kSeconds + kRuns * belief.time_s(j));
+      const double worth =
+          (kTimeCounts * time.gain(j) + kPowerCounts * power.gain(j)) / (kSeconds + kRuns * belief.time_s(j));
       if (worth > best_worth) {
         best_worth = worth;
         best = static_cast<int>(i);

@@ -32,7 +32,9 @@ const WorkModel& nothing_known() {
   return model;
 }
 
-MeasurableWork candidate(const OpWork& work) { return {{work.name + std::to_string(work.rows), {{work, 1}}}}; }
+MeasurableWork candidate(const OpWork& work) {
+  return {{work.name + std::to_string(work.rows), {{work, 1}}}};
+}
 
 MeasuredWork measured(const OpWork& work, double time_s, std::optional<double> power_w) {
   MeasuredWork m;
@@ -54,8 +56,8 @@ TEST(Curriculum, BeginsWithWhatNetworksAreMadeOf) {
 }
 
 TEST(Curriculum, LeavesWhatIsKnownAndWhatAsksForNothing) {
-  std::vector<MeasurableWork> candidates = {candidate(product(512)), candidate(product(1024)),
-                                            {{"views", {}}}};
+  std::vector<MeasurableWork> candidates = {
+      candidate(product(512)), candidate(product(1024)), {{"views", {}}}};
   candidates[0].known = true;
   EXPECT_EQ(curriculum(candidates, {{{0, 1}, {1, 1}, {2, 1}}}, nothing_known(), 3), std::vector<int>{1});
 }

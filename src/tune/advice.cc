@@ -81,8 +81,7 @@ void about_waiting(const TuneOutcome& chosen, const Estimate& e, const TuneOptio
        "make steps larger",
        "it waits for " + whole_percent(waits) + " of a step, and is busy for " + busy + " of " +
            milliseconds(chosen.time_s.value / steps) + "; replayed, a step would take " + busy + " and " +
-           joules(chosen.device_energy_j / steps) + " instead of " +
-           joules(chosen.energy_j.value / steps)});
+           joules(chosen.device_energy_j / steps) + " instead of " + joules(chosen.energy_j.value / steps)});
 }
 
 // Norms read and write every activation and compute little: fewer bits halve that, and the layout decides
