@@ -180,6 +180,18 @@ class Exchange(support.AmpereTest):
         self.assertFalse(missing.exists())
         self.assert_refused(self.run_ampere("store", "list", "--store", self.folder), 2, "a folder")
 
+    def test_an_export_may_be_larger_than_other_files(self):
+        """A card's profile is: 70 MB."""
+        self.profile(self.store)
+        page = self.folder / "me.json"
+        self.output_of("store", "export", "-o", page)
+        page.write_text(page.read_text() + " " * (80 << 20))
+        told = self.json_of("store", "import", page, "--store", self.folder / "other.db")
+        self.assertGreater(told["points_added"], 0)
+        with page.open("r+b") as out:
+            out.truncate(300 << 20)
+        self.assert_refused(self.run_ampere("store", "import", page, "--store", self.folder / "other.db"), 2, "256 MiB")
+
     def test_a_bad_file_changes_nothing(self):
         self.profile(self.store)
         page = self.folder / "me.json"

@@ -12,7 +12,6 @@
 namespace ampere {
 namespace {
 
-constexpr std::size_t kMaxBytes = 64u << 20;
 constexpr std::size_t kMaxDepth = 64;
 
 // Builds the value as the text is read. The library's own builder keeps the last of several equal keys, and
@@ -108,14 +107,15 @@ class Builder : public Json::json_sax_t {
 
 }  // namespace
 
-Json parse_json(const std::string& text, const std::string& what) {
-  if (text.size() > kMaxBytes) throw bad_input(what + ": larger than 64 MiB");
+Json parse_json(const std::string& text, const std::string& what, std::size_t most_bytes) {
+  if (text.size() > most_bytes)
+    throw bad_input(what + ": larger than " + std::to_string(most_bytes >> 20) + " MiB");
   Builder builder(what);
   Json::sax_parse(text, &builder);
   return builder.take();
 }
 
-Json read_json_file(const std::string& path) {
+Json read_json_file(const std::string& path, std::size_t most_bytes) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) throw bad_input(path + ": is a folder, not a file");
   std::ifstream in(path, std::ios::binary);
@@ -123,11 +123,11 @@ Json read_json_file(const std::string& path) {
   // No more than parse_json() takes, and one byte to see that there is more: /dev/zero has no end.
   std::string text;
   char piece[1 << 16];
-  while (text.size() <= kMaxBytes && (in.read(piece, sizeof piece) || in.gcount() > 0))
+  while (text.size() <= most_bytes && (in.read(piece, sizeof piece) || in.gcount() > 0))
     text.append(piece, static_cast<std::size_t>(in.gcount()));
   if (in.bad()) throw bad_input(path + ": cannot be read");
   if (text.empty()) throw bad_input(path + ": the file is empty");
-  return parse_json(text, path);
+  return parse_json(text, path, most_bytes);
 }
 
 JsonReader::JsonReader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {

@@ -1,6 +1,7 @@
 // Reading JSON that strangers wrote: every access checks the type and says where it went wrong.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,12 +11,14 @@ namespace ampere {
 
 using Json = nlohmann::json;
 
-// Parses text of at most 64 MiB and a nesting of at most 64; `what` names the source in errors
+inline constexpr std::size_t kMostJsonBytes = std::size_t{64} << 20;
+
+// Parses text of at most so many bytes and a nesting of at most 64; `what` names the source in errors
 // ("networks/mine.json"). Throws Error{kBadInput} with line and column, also for a key that comes twice.
-Json parse_json(const std::string& text, const std::string& what);
+Json parse_json(const std::string& text, const std::string& what, std::size_t most_bytes = kMostJsonBytes);
 
 // Reads a whole file and parses it.
-Json read_json_file(const std::string& path);
+Json read_json_file(const std::string& path, std::size_t most_bytes = kMostJsonBytes);
 
 // One JSON object being read. Getters throw Error{kBadInput} that names `where` and the field;
 // `only` refuses fields it does not know, so that a typing mistake is not silently ignored.
