@@ -96,7 +96,16 @@ class Prune(AmpereTest):
         refused(2, "number of channels", "--budget", "50%", "--min-channels", "few")
         refused(2, "share", "--budget", "5J/iter", "--by", "flops")
         refused(1, "cannot be written", "--budget", "50%", "-o", "/nonexistent/x.json")
-        self.assert_refused(self.run_ampere("prune", "lenet5", "--budget", "50%"), 6, "run: ampere profile lenet5")
+        refused(6, "run: ampere profile", "--budget", "50%", "--precision", "bf16")
+
+    def test_layers_that_nobody_measured_are_told_by_others(self):
+        """Its kinds are known at another batch only."""
+        ask = ["prune", "lenet5", "--budget", "50%", "--candidates", "2000"]
+        plan = self.json_of(*ask)
+        self.assertEqual(plan["before"]["unmeasured"], 1)
+        self.assertLessEqual(plan["share"], 0.5)
+        self.assertRegex(self.output_of(*ask), r"100% of the energy before, 100% of it after, is of layers that were never")
+        self.assertNotIn("never", self.output_of(*self.prune("--budget", "50%")))
 
     def test_the_example_fits_a_job(self):
         if "example" not in PROGRAMS:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _core
-from .estimating import device_type, open_device, require_torch
+from .estimating import device_type, open_device, require_torch, unmeasured_note
 from .pruned import Pruning
 from .recipes import optimizer_words, precision_words, recipe_of_ops
 from .translating import Translated, channels_by_module, translated
@@ -42,6 +42,7 @@ def prune(
     epochs: int = ...,
     mode: str = ...,
     profiling: Mapping[str, Any] | None = ...,
+    exact: bool = ...,
     ignore_unsupported: bool = ...,
     store: str = ...,
     worker: str = ...,
@@ -53,7 +54,7 @@ def prune(model: Any, inputs: Any = None, budget: str = "50%", *args: Any, **opt
     """Fewer channels for this model, so that a step of training it keeps to a budget: a number for each of its modules.
 
     The model is neither changed nor trained. Its kinds of layers are measured first where the device's store does not
-    know them over channels yet, which takes minutes on the first time.
+    know them over channels yet, which takes minutes on the first time; `exact=False` goes by what it knows.
 
     model      an nn.Module on any device, the meta device included; or an ampere.Model, with `batch`
     inputs     what it is called with: a tensor, a tuple, or a dict of named arguments; only sizes count
@@ -68,6 +69,8 @@ def prune(model: Any, inputs: Any = None, budget: str = "50%", *args: Any, **opt
     multiple_of, min_channels, min_share   which numbers a layer may have
     checks     above 0: the choice is trained beside the model, at most so often, and chosen again where it was off
     profiling  what the library's profile() takes, such as {"points_2d": 8}
+    exact      False: nothing is measured first; layers that nobody measured are told by all else that was measured on
+               the device, as ampere.profile(device, minutes=5) does, and the interval is wider for it
     ignore_unsupported   go on without ops that have no channels to follow
     store, worker, meter, on_step   as for estimate()
     search, rank, candidates, seed, mode   docs/pruning.md
@@ -97,6 +100,7 @@ def prune_model(
     epochs: int = 1,
     mode: str = "eager",
     profiling: Mapping[str, Any] | None = None,
+    exact: bool = True,
     ignore_unsupported: bool = False,
     store: str = "",
     worker: str = "",
@@ -122,12 +126,14 @@ def prune_model(
     where = device_type(device)
     recipe, notes = recipe_of_ops(optimizer, precision, where)
     on = device if isinstance(device, _core.Device) else open_device(where, store, worker, meter)
-    if on.can_measure:
+    if exact and on.can_measure:
         notes += measured(on, there, recipe, on_step, profiling)
     if samples:
         options["job_iterations"] = _core.iterations_of(samples, there.batch, epochs)
     found = _core.prune(on, there.network, budget, there.batch, recipe, mode=mode, **options)
     words = ", ".join([precision_words(precision, where), optimizer_words(optimizer)])
+    if found.before is not None:
+        notes += unmeasured_note(found.before, on)
     return result(there, budget, found, f"{on.name} ({on.meter})", words, [*notes, *map(in_python, on.notes)])
 
 

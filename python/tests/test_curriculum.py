@@ -80,6 +80,10 @@ def test_a_device_that_was_measured_once_knows_other_networks(tmp_path) -> None:
     assert 0 < low < told.energy_j < high and told.time_s > 0
     assert told.estimate.unmeasured == pytest.approx(1)
     assert any("never measured" in note for note in told.notes)
+    pruning = ampere.prune(
+        model, torch.zeros(24, 200), "70%", device="cpu", store=store, exact=False, candidates=300
+    )
+    assert pruning.share <= 0.7 and pruning.pruned.before.unmeasured == pytest.approx(1)
     measured = ampere.estimate(model, torch.zeros(24, 200), device="cpu", store=store)
     assert measured.estimate.unmeasured == 0
     assert all(layer.measured for layer in measured.estimate.layers)

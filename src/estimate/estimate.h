@@ -46,9 +46,6 @@ LayerModels models_for(const DeviceProfile& profile, const Method& method, const
 // Names of the method's surfaces that nobody has measured yet, nor anything that tells them.
 std::vector<std::string> missing_surfaces(const LayerModels& models, const Method& method,
                                           const std::vector<Layer>& layers);
-// For those who ask surfaces for many channels: throws Error{kNotProfiled} that lists the ones without
-// points.
-void require_surfaces(const LayerModels& models, const Method& method, const std::vector<Layer>& layers);
 
 // The whole way: layers, surfaces, sum, and the composition error learned for this family of networks.
 // A function of what the store holds for the device and recipe, of the network, and of these options; what

@@ -52,14 +52,6 @@ void require_finite(const DeviceProfile& profile, const Estimate& e) {
 
 }  // namespace
 
-void require_surfaces(const LayerModels& models, const Method& method, const std::vector<Layer>& layers) {
-  std::vector<std::string> missing;
-  for (const SurfacePlan& p : method.plans(layers)) {
-    if (!models.has(p.key)) missing.push_back(p.key);
-  }
-  if (!missing.empty()) throw_missing(missing);
-}
-
 Estimate estimate_network(const DeviceProfile& profile, const Method& method, const Network& network,
                           std::int64_t batch, MeasureMode mode, Probes probes) {
   require_mode(method, mode);

@@ -171,22 +171,37 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
   }
 }
 
-SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::MatrixXd& cross,
-                             const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const {
+SumPrediction SumProcess::means(const std::vector<AskedSum>& sums, const Eigen::MatrixXd& cross,
+                                const Eigen::VectorXd& mean) const {
   const auto count = static_cast<Eigen::Index>(sums.size());
-  const auto n = static_cast<Eigen::Index>(seen_.size());
   SumPrediction out;
-  out.values = n > 0 ? Eigen::VectorXd(mean + cross * behind_) : mean;
+  out.values = seen_.empty() ? mean : Eigen::VectorXd(mean + cross * behind_);
   out.log_mean.resize(count);
-  std::vector<std::vector<SumTerm>> shares;
-  shares.reserve(sums.size());
+  out.shares.reserve(sums.size());
   for (Eigen::Index i = 0; i < count; ++i) {
-    std::vector<SumTerm> terms = sums[static_cast<std::size_t>(i)].terms;
+    const AskedSum& asked = sums[static_cast<std::size_t>(i)];
+    std::vector<SumTerm> terms = asked.terms;
     out.log_mean(i) = to_shares(terms, out.values);
     Eigen::VectorXd of_terms(static_cast<Eigen::Index>(terms.size()));
     for (std::size_t k = 0; k < terms.size(); ++k) of_terms(static_cast<Eigen::Index>(k)) = terms[k].weight;
     out.shares.push_back(std::move(of_terms));
-    shares.push_back(std::move(terms));
+    if (asked.seen >= 0)
+      out.log_mean(i) += own_ * own_ * solved_(rows_[static_cast<std::size_t>(asked.seen)]);
+  }
+  return out;
+}
+
+SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::MatrixXd& cross,
+                             const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const {
+  const auto count = static_cast<Eigen::Index>(sums.size());
+  const auto n = static_cast<Eigen::Index>(seen_.size());
+  SumPrediction out = means(sums, cross, mean);
+  std::vector<std::vector<SumTerm>> shares;
+  shares.reserve(sums.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    shares.push_back(sums[i].terms);
+    for (std::size_t k = 0; k < shares[i].size(); ++k)
+      shares[i][k].weight = out.shares[i](static_cast<Eigen::Index>(k));
   }
   const Eigen::MatrixXd half = of_sums(shares, covariance);  // sums x points
   out.log_covariance = of_sums(shares, half.transpose());
@@ -198,10 +213,7 @@ SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::Mat
     for (Eigen::Index j = 0; j < n; ++j)
       with_seen(j, i) = share_of(seen_[static_cast<std::size_t>(j)].terms, with_points.col(i).data());
     const int same = sums[static_cast<std::size_t>(i)].seen;
-    if (same < 0) continue;
-    const int row = rows_[static_cast<std::size_t>(same)];
-    with_seen(row, i) += own_ * own_;
-    out.log_mean(i) += own_ * own_ * solved_(row);
+    if (same >= 0) with_seen(rows_[static_cast<std::size_t>(same)], i) += own_ * own_;
   }
   // Some sums at a time, since they may be thousands.
   constexpr Eigen::Index kTogether = 64;

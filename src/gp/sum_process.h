@@ -44,7 +44,9 @@ class SumProcess {
   SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, std::vector<SeenSum> seen, double own);
 
   // `cross`: prior covariance of the points asked for (rows) with those of the process; `covariance` and
-  // `mean` their own prior.
+  // `mean` their own prior. Without `covariance`, which costs the most by far, how sure it is stays empty.
+  SumPrediction means(const std::vector<AskedSum>& sums, const Eigen::MatrixXd& cross,
+                      const Eigen::VectorXd& mean) const;
   SumPrediction at(const std::vector<AskedSum>& sums, const Eigen::MatrixXd& cross,
                    const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const;
   // Of the process's own points.

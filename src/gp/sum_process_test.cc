@@ -104,6 +104,20 @@ TEST(SumProcess, WhatWasMeasuredCountsForItself) {
   EXPECT_LT(ask(1).log_covariance(0, 0), 0.1 * ask(-1).log_covariance(0, 0));
 }
 
+TEST(SumProcess, MeansAreTheSameWithoutHowSureTheyAre) {
+  const std::vector<double> x = {0, 1, 2.5}, at = {0.7, 1.5};
+  const SumProcess process(covariance(x, x), Eigen::VectorXd::Zero(3),
+                           {{{{0, 1}}, 0.3, 0.01}, {{{1, 2}, {2, 1}}, -0.2, 0.01}}, 0.2);
+  const Eigen::VectorXd prior = Eigen::VectorXd::Constant(2, 0.1);
+  const std::vector<AskedSum> asked = {{{{0, 1}, {1, 3}}, -1}, {{{1, 1}}, 1}};
+  const SumPrediction whole = process.at(asked, covariance(at, x), covariance(at, at), prior);
+  const SumPrediction means = process.means(asked, covariance(at, x), prior);
+  EXPECT_EQ(means.log_mean, whole.log_mean);
+  EXPECT_EQ(means.shares, whole.shares);
+  EXPECT_EQ(means.values, whole.values);
+  EXPECT_EQ(means.log_covariance.size(), 0);
+}
+
 TEST(SumProcess, KnowsNothingWithoutMeasurements) {
   const std::vector<double> x = {1};
   const SumProcess process(Eigen::MatrixXd(0, 0), Eigen::VectorXd(0), {}, 0.1);

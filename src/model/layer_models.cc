@@ -152,15 +152,24 @@ bool LayerModels::told(const std::string& key, Channels channels) const {
   return !here && !probed(key, channels) && works();
 }
 
-const WorkCosts& LayerModels::unmeasured(const std::vector<LayerPlace>& places) const {
+std::vector<AskedWork> LayerModels::asked_of(const std::vector<LayerPlace>& places) const {
   std::vector<AskedWork> asked;
-  std::vector<std::string> names;
+  asked.reserve(places.size());
   for (const LayerPlace& place : places) {
-    const SurfacePlan& p = plan(place.key);
     // What asks for nothing costs nothing.
-    asked.push_back(asked_work(profile_, p, place.channels).value_or(AskedWork{place.key, {}}));
-    names.push_back(asked.back().place);
+    asked.push_back(asked_work(profile_, plan(place.key), place.channels).value_or(AskedWork{place.key, {}}));
   }
+  return asked;
+}
+
+WorkCosts LayerModels::unmeasured_means(const std::vector<LayerPlace>& places) const {
+  return works()->means(asked_of(places));
+}
+
+const WorkCosts& LayerModels::unmeasured(const std::vector<LayerPlace>& places) const {
+  const std::vector<AskedWork> asked = asked_of(places);
+  std::vector<std::string> names;
+  for (const AskedWork& one : asked) names.push_back(one.place);
   const WorkModel* model = works();
   FittedModels& fitted = *profile_.fitted_;
   if (fitted.told_places != names || names.empty()) {

@@ -54,6 +54,8 @@ class LayerModels {
   bool told(const std::string& key, Channels channels) const;
   // Of places that are told so.
   const WorkCosts& unmeasured(const std::vector<LayerPlace>& places) const;
+  // The same without how sure that is, of thousands of places.
+  WorkCosts unmeasured_means(const std::vector<LayerPlace>& places) const;
   // True when this very place was measured while estimating, and counts.
   bool probed(const std::string& key, Channels channels) const;
   // What the layer itself costs: neighbours and the empty iteration taken off. Places measured more than
@@ -79,6 +81,7 @@ class LayerModels {
   const SurfaceModel& own_model(const std::string& key, Quantity quantity) const;
   const LayerPower& power() const;
   const WorkModel* works() const;
+  std::vector<AskedWork> asked_of(const std::vector<LayerPlace>& places) const;
 
   const DeviceProfile& profile_;
   std::map<std::string, SurfacePlan> plans_;

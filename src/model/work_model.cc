@@ -89,6 +89,17 @@ struct WorkModel::Points {
 struct WorkModel::Told {
   std::vector<AskedSum> sums;
   SumPrediction times, powers;
+
+  WorkCosts costs(const std::vector<AskedWork>& asked) const {
+    WorkCosts costs;
+    costs.time_s = times.log_mean.array().exp();
+    costs.energy_j = (times.log_mean + powers.log_mean).array().exp();
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const auto at = static_cast<Eigen::Index>(i);
+      if (asked[i].works.empty()) costs.time_s(at) = costs.energy_j(at) = 0;
+    }
+    return costs;
+  }
 };
 
 WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, const Relation& relation)
@@ -207,11 +218,13 @@ double WorkModel::host_s(const std::vector<CountedWork>& works) const {
   return host_per_call_s_ * calls_in(works);
 }
 
-WorkModel::Told WorkModel::told_of(const std::vector<AskedWork>& asked) const {
+WorkModel::Told WorkModel::told_of(const std::vector<AskedWork>& asked, bool how_sure) const {
   Points points = points_of(asked);
   const Eigen::MatrixXd cross = time_covariance(points.points, time_points_, relation_.time);
-  SumPrediction times = time_->at(points.sums, cross,
-                                  time_covariance(points.points, points.points, relation_.time), points.mean);
+  SumPrediction times =
+      how_sure ? time_->at(points.sums, cross, time_covariance(points.points, points.points, relation_.time),
+                           points.mean)
+               : time_->means(points.sums, cross, points.mean);
   const Eigen::VectorXd& values = times.values;
 
   std::vector<RatePoint> rates;
@@ -228,43 +241,48 @@ WorkModel::Told WorkModel::told_of(const std::vector<AskedWork>& asked) const {
     const auto seen = power_places_.find(asked[i].place);
     sums[i].seen = seen == power_places_.end() ? -1 : seen->second;
   }
-  SumPrediction powers = power_->at(sums, power_covariance(rates, power_points_, relation_.power),
-                                    power_covariance(rates, rates, relation_.power), points.mean);
+  const Eigen::MatrixXd cross_of_powers = power_covariance(rates, power_points_, relation_.power);
+  SumPrediction powers = how_sure ? power_->at(sums, cross_of_powers,
+                                               power_covariance(rates, rates, relation_.power), points.mean)
+                                  : power_->means(sums, cross_of_powers, points.mean);
   return {std::move(points.sums), std::move(times), std::move(powers)};
 }
 
 WorkBelief WorkModel::believed(const std::vector<AskedWork>& asked) const {
-  Told told = told_of(asked);
+  Told told = told_of(asked, true);
   return {told.times.log_mean.array().exp(), told.powers.log_mean.array().exp(),
           std::move(told.times.log_covariance), std::move(told.powers.log_covariance)};
 }
 
-WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
+void WorkModel::require_known() const {
   if (!sheet_ && places_.empty())
     throw Error(ErrorKind::kNotProfiled, "nothing was measured on this device yet");
   if (!sheet_ && power_places_.empty())
     throw Error(ErrorKind::kFailed, "no energy was measured on this device yet");
-  const auto& [sums, times, powers] = told_of(asked);
-  WorkCosts costs;
-  costs.time_s = times.log_mean.array().exp();
-  costs.energy_j = (times.log_mean + powers.log_mean).array().exp();
+}
+
+WorkCosts WorkModel::means(const std::vector<AskedWork>& asked) const {
+  require_known();
+  return told_of(asked, false).costs(asked);
+}
+
+WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
+  require_known();
+  const Told told = told_of(asked, true);
+  WorkCosts costs = told.costs(asked);
   // What is asked for again needs no caution.
   Eigen::VectorXd caution(costs.time_s.size()), least(costs.time_s.size());
   for (Eigen::Index i = 0; i < caution.size(); ++i) {
-    const bool known = sums[static_cast<std::size_t>(i)].seen >= 0;
+    const bool known = told.sums[static_cast<std::size_t>(i)].seen >= 0;
     caution(i) = known ? 1 : kCaution;
     least(i) = known ? 0 : kLeastUnsure;
   }
   const auto cautious = [&](const Eigen::MatrixXd& covariance) -> Eigen::MatrixXd {
     return caution.asDiagonal() * covariance * caution.asDiagonal() + least * least.transpose();
   };
-  costs.time_covariance = cautious(times.log_covariance);
-  costs.energy_covariance = cautious(times.log_covariance + powers.log_covariance);
+  costs.time_covariance = cautious(told.times.log_covariance);
+  costs.energy_covariance = cautious(told.times.log_covariance + told.powers.log_covariance);
   believe_sheet(asked, costs);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const auto at = static_cast<Eigen::Index>(i);
-    if (asked[i].works.empty()) costs.time_s(at) = costs.energy_j(at) = 0;
-  }
   return costs;
 }
 

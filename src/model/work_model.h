@@ -54,6 +54,8 @@ class WorkModel {
 
   // Throws Error{kNotProfiled} where nothing was measured, Error{kFailed} where no energy was.
   WorkCosts at(const std::vector<AskedWork>& asked) const;
+  // The same without covariances, which take most of the time: for those who ask about thousands.
+  WorkCosts means(const std::vector<AskedWork>& asked) const;
   // Nothing need have been measured.
   WorkBelief believed(const std::vector<AskedWork>& asked) const;
   // What the host takes to issue them, by how many calls they are.
@@ -69,7 +71,8 @@ class WorkModel {
   WorkModel(std::vector<MeasuredWork> seen, bool accelerator, std::optional<DataSheet> sheet,
             const Relation& relation);
   Points points_of(const std::vector<AskedWork>& asked) const;
-  Told told_of(const std::vector<AskedWork>& asked) const;
+  Told told_of(const std::vector<AskedWork>& asked, bool how_sure) const;
+  void require_known() const;
   double log_power_mean(const OpWork& work, double time_s) const;
   void believe_sheet(const std::vector<AskedWork>& asked, WorkCosts& costs) const;
 

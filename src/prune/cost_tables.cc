@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/deadline.h"
 #include "estimate/estimate.h"
 #include "model/cost_polynomial.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 // Predictions come with covariances, which grow with the square of the places asked for at once.
 constexpr std::size_t kPlacesAtOnce = 32;
+// Those that calls tell come without.
+constexpr std::size_t kToldAtOnce = 256;
 
 struct Cell {
   double energy_j = std::numeric_limits<double>::quiet_NaN();  // not computed yet
@@ -124,27 +127,53 @@ void CostTables::add_layer(std::size_t index) {
   tables_.push_back(std::move(table));
 }
 
-void CostTables::fill_row(Table& t, std::size_t row) {
-  for (std::size_t begin = 0; begin < t.out.size(); begin += kPlacesAtOnce) {
-    const std::size_t end = std::min(begin + kPlacesAtOnce, t.out.size());
-    std::vector<Channels> places;
-    for (std::size_t c = begin; c < end; ++c) {
-      const std::int64_t in = t.in.width(row);
-      places.push_back({in, t.tied ? in : t.out.width(c)});
-    }
-    Eigen::VectorXd energies = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(places.size()));
-    Eigen::VectorXd times = energies;
-    if (models_) {
-      energies = models_->energies(t.surface, places).mean;
-      times = models_->model(t.surface, Quantity::kTime).at(places).mean;
-    }
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      const auto at = static_cast<Eigen::Index>(k);
-      t.cells[row * t.out.size() + begin + k] = {t.count * energies(at), t.count * times(at),
-                                                 t.count * t.polynomial.flops(places[k]),
-                                                 t.count * t.polynomial.parameters(places[k])};
+void CostTables::fill(Table& t, std::size_t row) {
+  const auto place_of = [&](std::size_t cell) -> Channels {
+    const std::int64_t in = t.in.width(cell / t.out.size());
+    return {in, t.tied ? in : t.out.width(cell % t.out.size())};
+  };
+  std::vector<std::size_t> by_surface, told;
+  for (std::size_t cell = row * t.out.size(); cell < (row + 1) * t.out.size(); ++cell)
+    (models_ && models_->told(t.surface, place_of(cell)) ? told : by_surface).push_back(cell);
+  // What calls tell, they tell of many places nearly as fast as of one: neighbours have most calls in common.
+  if (!told.empty()) {
+    told.clear();
+    for (std::size_t cell = 0; cell < t.cells.size(); ++cell) {
+      if (std::isnan(t.cells[cell].energy_j) && models_->told(t.surface, place_of(cell)))
+        told.push_back(cell);
     }
   }
+  const auto in_turn = [&](const std::vector<std::size_t>& cells, std::size_t together,
+                           const auto& costs_of) {
+    for (std::size_t begin = 0; begin < cells.size(); begin += together) {
+      check_deadline();
+      std::vector<Channels> places;
+      for (std::size_t i = begin; i < std::min(begin + together, cells.size()); ++i)
+        places.push_back(place_of(cells[i]));
+      Eigen::VectorXd energies = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(places.size()));
+      Eigen::VectorXd times = energies;
+      if (models_) costs_of(places, energies, times);
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        const auto at = static_cast<Eigen::Index>(k);
+        t.cells[cells[begin + k]] = {t.count * energies(at), t.count * times(at),
+                                     t.count * t.polynomial.flops(places[k]),
+                                     t.count * t.polynomial.parameters(places[k])};
+      }
+    }
+  };
+  in_turn(by_surface, kPlacesAtOnce,
+          [&](const std::vector<Channels>& places, Eigen::VectorXd& energies, Eigen::VectorXd& times) {
+            energies = models_->energies(t.surface, places).mean;
+            times = models_->model(t.surface, Quantity::kTime).at(places).mean;
+          });
+  in_turn(told, kToldAtOnce,
+          [&](const std::vector<Channels>& places, Eigen::VectorXd& energies, Eigen::VectorXd& times) {
+            std::vector<LayerPlace> asked;
+            for (const Channels& place : places) asked.push_back({t.surface, place});
+            const WorkCosts costs = models_->unmeasured_means(asked);
+            energies = costs.energy_j;
+            times = costs.time_s;
+          });
 }
 
 double CostTables::composed(double device_s, double device_j) {
@@ -161,7 +190,7 @@ CandidateCost CostTables::cost(const Choice& choice) {
   for (Table& t : tables_) {
     const std::size_t row = t.in.at(choice);
     const std::size_t at = row * t.out.size() + t.out.at(choice);
-    if (std::isnan(t.cells[at].energy_j)) fill_row(t, row);
+    if (std::isnan(t.cells[at].energy_j)) fill(t, row);
     const Cell& cell = t.cells[at];
     energy_j += cell.energy_j;
     time_s += cell.time_s;

@@ -25,7 +25,7 @@ struct CandidateCost {
 class CostTables {
  public:
   // `numbers`: the channels allowed for each group, ascending. Without models energies are 0; with
-  // them, all surfaces of the network must have points. Both must outlive the tables.
+  // them, something must tell all surfaces of the network. Both must outlive the tables.
   CostTables(const PrunableNetwork& network, std::vector<std::vector<std::int64_t>> numbers,
              const LayerModels* models, MeasureMode mode);
   ~CostTables();
@@ -38,7 +38,7 @@ class CostTables {
  private:
   struct Table;
   void add_layer(std::size_t index);
-  void fill_row(Table& table, std::size_t row);
+  void fill(Table& table, std::size_t row);  // at least this row
   double composed(double device_s, double device_j);
 
   const PrunableNetwork& network_;

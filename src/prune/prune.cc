@@ -14,6 +14,8 @@ namespace {
 
 // Numbers a group may choose from: enough to use a budget up, few enough to be tabulated in a moment.
 constexpr std::size_t kMostNumbers = 64;
+// What calls tell takes longer than what surfaces do.
+constexpr std::size_t kMostToldNumbers = 32;
 constexpr int kMostRounds = 4;
 
 // The z that a standard normal exceeds with this probability.
@@ -32,11 +34,16 @@ std::string short_number(double value) {
   return text;
 }
 
-std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& numbers) {
-  if (numbers.size() <= kMostNumbers) return numbers;
-  std::vector<std::int64_t> out;
-  for (std::size_t i = 0; i < kMostNumbers; ++i)
-    out.push_back(numbers[i * (numbers.size() - 1) / (kMostNumbers - 1)]);
+// Of ascending multiples of a number the least, the greatest, and multiples of 2, 4, 8, ... times it: what
+// divides by more is never the slower for it.
+std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& numbers, std::size_t most) {
+  std::vector<std::int64_t> out = numbers;
+  for (std::int64_t by = 2; out.size() > most + 1; by *= 2) {
+    out.clear();
+    for (const std::int64_t n : numbers) {
+      if (n % by == 0 || n == numbers.front() || n == numbers.back()) out.push_back(n);
+    }
+  }
   return out;
 }
 
@@ -60,6 +67,7 @@ class Pruning {
           const PruneOptions& options)
       : profile_(profile), network_(network, batch), options_(options) {
     check(options, network_);
+    if (profile_) models_.emplace(*profile_, split_plans(network_.layers()));
     open_groups();
     if (options.rank == Rank::kScore) scores_ = score_groups(network_, options.scores);
   }
@@ -67,11 +75,7 @@ class Pruning {
   PrunePlan run() {
     plan_.layers_before = network_.layers();
     plan_.cost_before = network_cost(network_.network(), network_.batch());
-    if (profile_) {
-      const std::vector<Layer>& layers = network_.layers();
-      require_surfaces(models_for(*profile_, find_method(kSplit), layers), find_method(kSplit), layers);
-      plan_.before = estimate(network_.network());
-    }
+    if (profile_) plan_.before = estimate(network_.network());
     const double whole = profile_ ? plan_.before->energy_j.value : plan_.cost_before.flops();
     plan_.budget = joules_per_iteration(options_.budget, whole, options_.job_iterations);
     plan_.bound = profile_ ? bound_of(*plan_.before) : whole;
@@ -82,9 +86,7 @@ class Pruning {
     }
     refuse_nothing_open();
     const auto start = std::chrono::steady_clock::now();
-    std::optional<LayerModels> models;
-    if (profile_) models.emplace(*profile_, split_plans(network_.layers()));
-    CostTables tables(network_, numbers_, models ? &*models : nullptr, options_.mode);
+    CostTables tables(network_, numbers_, models_ ? &*models_ : nullptr, options_.mode);
     search_rounds(tables, plan_.bound / whole);
     plan_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!chosen_) refuse(tables);
@@ -93,7 +95,16 @@ class Pruning {
   }
 
  private:
+  std::size_t most_numbers() const {
+    const std::vector<SurfacePlan> plans = split_plans(network_.layers());
+    const bool told = models_ && !std::all_of(plans.begin(), plans.end(), [&](const SurfacePlan& plan) {
+                        return models_->has(plan.key);
+                      });
+    return told ? kMostToldNumbers : kMostNumbers;
+  }
+
   void open_groups() {
+    const std::size_t most = most_numbers();
     for (std::size_t g = 0; g < network_.groups().size(); ++g) {
       const ChannelGroup& group = network_.groups()[g];
       GroupPlan plan{group, group.channels, {}, group.fixed};
@@ -112,7 +123,7 @@ class Pruning {
         if (numbers.empty()) plan.untouched = "there are too few";
       }
       numbers.push_back(group.channels);
-      numbers_.push_back(thinned(numbers));
+      numbers_.push_back(thinned(numbers, most));
       plan_.groups.push_back(std::move(plan));
     }
   }
@@ -219,6 +230,7 @@ class Pruning {
   const DeviceProfile* profile_;
   PrunableNetwork network_;
   const PruneOptions& options_;
+  std::optional<LayerModels> models_;
   std::vector<std::vector<std::int64_t>> numbers_;
   std::vector<GroupScore> scores_;
   std::optional<Candidate> chosen_;

@@ -69,6 +69,7 @@ export function PruneView({choices, devices, device}) {
         ${change('FLOPs', p.before.flops, p.after.flops, (v) => si(v, '').trim())}</div>
       ${p.unchanged && html`<p class="note">The network fits the budget as it is.</p>`}
       ${p.modelled && html`<p class="note">Energy is modelled here, not measured.</p>`}
+      ${p.before.unmeasured > 0.005 && html`<p class="note">${ampere.percent(p.before.unmeasured)} of the energy is of layers that were never measured here.</p>`}
       <${Table} id="groups-table" label="Channels" rows=${p.groups} columns=${[
         {title: 'Channels of', value: (g) => g.layers.join(', '), wide: true},
         {title: 'Before', value: (g) => g.channels_before, number: true},
