@@ -19,6 +19,9 @@ constexpr double kLeastWorkError = 0.005;
 // kinds were left out it was found too small by this factor, and never below this share (docs/one_model.md).
 constexpr double kCaution = 1.3;
 constexpr double kLeastUnsure = 0.08;
+// What takes longer than was believed does the same work, only slower, and draws less meanwhile: this share
+// of a time's error is not one of its energy (docs/one_model.md).
+constexpr double kDrawsLess = 0.25;
 // What a host takes to issue a call, before any was seen to: the middle of recorded parts (H200, Python).
 constexpr double kHostPerCall = 40e-6;
 
@@ -281,7 +284,8 @@ WorkCosts WorkModel::at(const std::vector<AskedWork>& asked) const {
     return caution.asDiagonal() * covariance * caution.asDiagonal() + least * least.transpose();
   };
   costs.time_covariance = cautious(told.times.log_covariance);
-  costs.energy_covariance = cautious(told.times.log_covariance + told.powers.log_covariance);
+  costs.energy_covariance =
+      cautious(std::pow(1 - kDrawsLess, 2) * told.times.log_covariance + told.powers.log_covariance);
   believe_sheet(asked, costs);
   return costs;
 }
