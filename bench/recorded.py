@@ -28,15 +28,24 @@ EVALUATIONS = [
 
 def main() -> None:
     program = sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/bench/bin/recorded"
-    print("| evaluation | networks | `split` | worst | `split-probe` | worst |\n| --- | --- | --- | --- | --- | --- |")
+    print("| evaluation | networks | `split` | worst | time | held | `split-probe` | worst | time | held |\n"
+          + "| --- " * 10 + "|")
+    total = []
     for points, recipe, names in EVALUATIONS:
         for name in names:
             model, batch = re.match(r"(.*)-b(\d+)", name).groups()
             out = subprocess.run([program, RESULTS / f"{points}.csv", model, batch, recipe,
                                   RESULTS / f"{name}-replay.csv"], check=True, capture_output=True, text=True).stdout
-            rows = re.findall(r"^split\S*\s+(\d+) networks, (\S+)% off, worst (\S+)%", out, re.M)
-            print(f"| {name} | {rows[0][0]} | " + " | ".join(f"{off}% | {worst}%" for _, off, worst in rows) + " |",
-                  flush=True)
+            rows = re.findall(r"^split\S*\s+(\d+) networks, (\S+)% off, worst (\S+)%, time (\S+)%, held (\d+)", out, re.M)
+            print(f"| {name} | {rows[0][0]} | " + " | ".join(f"{off}% | {worst}% | {time}% | {held}"
+                                                             for _, off, worst, time, held in rows) + " |", flush=True)
+            total.append([float(x) for row in rows for x in (row[0], row[1], row[3], row[4])])
+    n = sum(row[0] for row in total)
+    cells = [f"| mean | {n:.0f}"]
+    for i in (0, 4):
+        off, time = (sum(row[i + j] for row in total) / len(total) for j in (1, 2))
+        cells.append(f"{off:.2f}% | | {time:.2f}% | {sum(row[i + 3] for row in total) / n:.1%}")
+    print(" | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

@@ -3,15 +3,19 @@
 //
 //   recorded POINTS.csv MODEL BATCH RECIPE EVALUATION.csv
 //
-// The points do not tell how layers add up, so one factor for all networks, the median, is taken off.
+// Six of the networks, from the smallest to the largest, teach how layers add up, as whole networks do while a
+// device is profiled; the others are judged.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 
-#include "base/statistics.h"
 #include "estimate/estimate.h"
+#include "model/composition.h"
+#include "model/split.h"
 #include "network/zoo.h"
 #include "points.h"
 
@@ -20,18 +24,31 @@ namespace {
 
 constexpr double kIdleW = 125;  // of the H200 that the points come from (results/h200/detect.txt)
 
-std::map<std::string, double> measured_j(const std::string& path) {
+constexpr std::size_t kTeaching = 6;
+
+struct Trained {
+  std::string name;
+  double energy_j, time_s;
+};
+
+// By energy.
+std::vector<Trained> trained_networks(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw bad_input(path + ": cannot be read");
-  std::map<std::string, double> networks;
+  std::map<std::string, Trained> networks;
   std::string line;
   std::getline(in, line);
   while (std::getline(in, line)) {
     const std::vector<std::string> f = cells_of(line);
-    if (f.size() < 4) throw bad_input(path + ": a line has too few columns: " + line);
-    networks[f[0]] = std::atof(f[3].c_str());
+    if (f.size() < 5) throw bad_input(path + ": a line has too few columns: " + line);
+    networks[f[0]] = {f[0], std::atof(f[3].c_str()), std::atof(f[4].c_str())};
   }
-  return networks;
+  std::vector<Trained> all;
+  for (const auto& [name, network] : networks) all.push_back(network);
+  if (all.size() <= kTeaching) throw bad_input(path + ": too few networks");
+  std::sort(all.begin(), all.end(),
+            [](const Trained& a, const Trained& b) { return a.energy_j < b.energy_j; });
+  return all;
 }
 
 void keep(DeviceProfile& profile, const ExportedPoint& p, const StoredSurface& surface) {
@@ -49,23 +66,50 @@ void keep(DeviceProfile& profile, const ExportedPoint& p, const StoredSurface& s
   profile.add_point(surface, p.channels, "{}", m);
 }
 
-struct Score {
-  std::vector<double> ratios;
-  void print(const char* what) const {
-    const double middle = median(ratios);
-    double sum = 0, worst = 0;
-    for (const double r : ratios) {
-      sum += std::abs(r / middle - 1);
-      worst = std::max(worst, std::abs(r / middle - 1));
-    }
-    std::printf("%-12s %3zu networks, %.2f%% off, worst %.1f%%, times %.3f\n", what, ratios.size(),
-                100 * sum / static_cast<double>(ratios.size()), 100 * worst, middle);
+class Score {
+ public:
+  void add(const Estimate& e, const Trained& truth) {
+    const double off = std::abs(e.energy_j.value / truth.energy_j - 1);
+    energy_ += off;
+    worst_ = std::max(worst_, off);
+    time_ += std::abs(e.time_s.value / truth.time_s - 1);
+    held_ += e.energy_j.low <= truth.energy_j && truth.energy_j <= e.energy_j.high ? 1 : 0;
+    ++count_;
   }
+  void print(const char* what) const {
+    std::printf("%-12s %3d networks, %.2f%% off, worst %.1f%%, time %.2f%%, held %d\n", what, count_,
+                100 * energy_ / count_, 100 * worst_, 100 * time_ / count_, held_);
+  }
+
+ private:
+  double energy_ = 0, time_ = 0, worst_ = 0;
+  int held_ = 0, count_ = 0;
 };
+
+// Takes those that teach out of the networks.
+void learn_composition(DeviceProfile& profile, std::vector<Trained>& networks, std::int64_t batch) {
+  std::vector<WholeComparison> times, energies;
+  std::string family;
+  const std::size_t last = networks.size() - 1;
+  for (std::size_t i = kTeaching; i-- > 0;) {
+    const auto at = networks.begin() + static_cast<std::ptrdiff_t>(i * last / (kTeaching - 1));
+    const Network network = build(parse_zoo(at->name));
+    const std::vector<Layer> layers = parse_layers(network, batch);
+    const SplitParts parts = split_parts(LayerModels(profile, split_plans(layers), Probes::kNone), layers);
+    times.push_back({at->time_s, parts.device_s});
+    energies.push_back({at->energy_j, parts.device_j});
+    family = family_of(network, batch);
+    networks.erase(at);
+  }
+  const CompositionError time = learn_device_time(times);
+  keep_composition(profile, kSplit, family, Part::kDeviceTime, time);
+  keep_composition(profile, kSplit, family, Part::kDeviceEnergy, learn_device_energy(energies, time));
+}
 
 void run(const std::string& path, const std::string& model, std::int64_t batch, const std::string& recipe,
          const std::string& evaluation) {
-  const auto file = std::filesystem::temp_directory_path() / "ampere-recorded.db";
+  const auto file =
+      std::filesystem::temp_directory_path() / ("ampere-recorded-" + std::to_string(getpid()) + ".db");
   std::filesystem::remove(file);
   Store store(file.string());
   const std::string device = store.add_device({{"name", "recorded"}, {"type", "cuda"}, {"meter", "nvml"}});
@@ -80,16 +124,16 @@ void run(const std::string& path, const std::string& model, std::int64_t batch, 
     if (p.point == "surface") keep(profile, p, plan->second.surface);
     if (p.point == "probe") keep(profile, p, probe_of(plan->second.surface, Purpose::kTimedProbe));
   }
+  std::vector<Trained> networks = trained_networks(evaluation);
+  learn_composition(profile, networks, batch);
   Score split, probed;
-  for (const auto& [name, energy_j] : measured_j(evaluation)) {
-    const Network network = build(parse_zoo(name));
-    const auto ratio = [&](Probes probes) {
-      return estimate_network(profile, find_method("split"), network, batch, MeasureMode::kReplay, probes)
-                 .energy_j.value /
-             energy_j;
+  for (const Trained& truth : networks) {
+    const Network network = build(parse_zoo(truth.name));
+    const auto told = [&](Probes probes) {
+      return estimate_network(profile, find_method(kSplit), network, batch, MeasureMode::kReplay, probes);
     };
-    split.ratios.push_back(ratio(Probes::kNone));
-    probed.ratios.push_back(ratio(Probes::kAll));
+    split.add(told(Probes::kNone), truth);
+    probed.add(told(Probes::kAll), truth);
   }
   split.print("split");
   probed.print("split-probe");
