@@ -458,19 +458,19 @@ TEST(Composition, TellsAFixedPartFromAFactor) {
     fixed.push_back({sum + 0.22, sum});
     factor.push_back({1.05 * sum, sum});
   }
-  const CompositionError wait = learn_device_time(fixed);
+  const CompositionError wait = learn_composition(fixed, kOfDevice);
   EXPECT_NEAR(wait.factor(2.0) * 2.0, 2.22, 0.03) << "smaller than any that was trained";
   EXPECT_NEAR(wait.factor(6.0) * 6.0, 6.22, 0.03);
-  const CompositionError slow = learn_device_energy(factor, {});
+  const CompositionError slow = learn_composition(factor, kOfDevice);
   EXPECT_NEAR(slow.factor(2.0), 1.05, 0.01);
   EXPECT_NEAR(slow.factor(8.0), 1.05, 0.01);
   for (const double by : {1.2, 1.3, 1.5}) {  // a large share that all have in common is still learned
     std::vector<WholeComparison> large;
     for (const double sum : {2.8, 4.6, 4.9, 3.8, 6.0, 4.4}) large.push_back({by * sum, sum});
-    const CompositionError time = learn_device_time(large);
+    const CompositionError time = learn_composition(large, kOfDevice);
     EXPECT_NEAR(time.factor(4.0), by, 0.06 * by);
     EXPECT_GT(time.deviation, slow.deviation);
-    EXPECT_NEAR(learn_device_energy(large, time).factor(4.0), by, 0.06 * by);
+    EXPECT_NEAR(learn_composition(large, kOfDevice).factor(4.0), by, 0.06 * by);
   }
   EXPECT_LE(wait.factor(1e-9), 2) << "nothing is all waiting";
 }

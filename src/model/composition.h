@@ -27,19 +27,21 @@ struct CompositionError {
 struct WholeComparison {
   double measured;
   double estimated;
+  double variance = 0;  // of what was estimated, by the layers
 };
 
-// Weighs the compared against the belief that layers add up to within a few percent. Each comparison already
-// contains the surfaces' own errors, so the deviation is on the safe side.
-CompositionError learn_composition(const std::vector<WholeComparison>& compared);
-// The same for networks of one structure and many widths, which may add a fixed amount besides a factor: a
-// device that replays a network waits between replays, however narrow the layers are.
-CompositionError learn_device_time(const std::vector<WholeComparison>& compared);
-// `time` is what the same networks taught about times.
-CompositionError learn_device_energy(const std::vector<WholeComparison>& compared,
-                                     const CompositionError& time);
-// As learn_composition, where little is believed beforehand: host times of probes do not add up well.
-CompositionError learn_host_composition(const std::vector<WholeComparison>& compared);
+// What is believed before any whole network was trained: standard deviations of what comes on top in
+// proportion to the sum, and of what comes on top of each network alike, over the sum of one of middle size.
+// A device that replays a network waits between replays, however narrow the layers are; times of a host add
+// up less well.
+struct CompositionBelief {
+  double proportion, fixed;
+};
+inline constexpr CompositionBelief kOfWhole{0.06, 0}, kOfDevice{0.06, 0.06}, kOfHost{0.3, 0};
+
+// One conjugate regression. What the layers were unsure of does not count against adding up.
+CompositionError learn_composition(const std::vector<WholeComparison>& compared,
+                                   const CompositionBelief& belief = kOfWhole);
 
 // Kept in the store per method, family of networks and part; the belief where nothing is known.
 CompositionError composition_of(const DeviceProfile& profile, const std::string& method,

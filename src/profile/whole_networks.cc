@@ -101,20 +101,21 @@ void WholeNetworks::learn() {
     const auto replayed =
         whole_cost(profile_, whole_surface(Purpose::kWhole, network, batch_, MeasureMode::kReplay));
     if (!sum.two_clocks || !replayed) continue;
-    compared.device_s.push_back({replayed->time_s, sum.device_s});
-    compared.device_j.push_back({replayed->energy_j, sum.device_j});
+    compared.device_s.push_back({replayed->time_s, sum.device_s, sum.device_s_variance});
+    compared.device_j.push_back({replayed->energy_j, sum.device_j, sum.device_j_variance});
     if (whole->time_s > kHostShows * replayed->time_s && sum.host_s > 0)
-      compared.host_s.push_back({host_behind(whole->time_s, replayed->time_s), sum.host_s});
+      compared.host_s.push_back(
+          {host_behind(whole->time_s, replayed->time_s), sum.host_s, sum.host_s_variance});
   }
-  const CompositionError device_time = learn_device_time(compared.device_s);
-  const SplitFactors factors{device_time, learn_device_energy(compared.device_j, device_time),
-                             learn_host_composition(compared.host_s)};
+  const SplitFactors factors{learn_composition(compared.device_s, kOfDevice),
+                             learn_composition(compared.device_j, kOfDevice),
+                             learn_composition(compared.host_s, kOfHost)};
   const double idle_w = profile_.idle_power_w().value_or(0);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     apply(factors, parts[i]);
     const Composed estimate = compose(parts[i], idle_w);
-    compared.energy.push_back({wholes[i].energy_j, estimate.energy_j});
-    compared.time.push_back({wholes[i].time_s, estimate.time_s});
+    compared.energy.push_back({wholes[i].energy_j, estimate.energy_j, estimate.energy_j_variance});
+    compared.time.push_back({wholes[i].time_s, estimate.time_s, estimate.time_s_variance});
   }
   keep(Part::kDeviceTime, factors.device_s);
   keep(Part::kDeviceEnergy, factors.device_j);
