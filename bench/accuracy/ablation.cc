@@ -13,9 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "model/layer_power.h"
+#include "model/layer_work.h"
 #include "model/surface_model.h"
 #include "model/surface_plan.h"
+#include "model/work_model.h"
 #include "network/zoo.h"
 #include "points.h"
 
@@ -95,9 +96,14 @@ constexpr int kFolds = 5;
 
 enum class Power { kOneForAll, kOfEachKind, kOfAllKinds };
 
-MeteredLayer metered(const SurfacePlan& plan, const Point& p) {
-  const CostPolynomial cost(plan.kind, hands_gradient_down(plan.role));
-  return {as_one_call(plan, cost, p.channels), p.time_s, p.energy_j, 0.01};
+MeasuredWork metered(const SurfacePlan& plan, const Point& p, const std::string& recipe) {
+  const CallStyle style = call_style_of({{"type", "cuda"}, {"framework", "libtorch 2"}});
+  MeasuredWork m;
+  m.place = plan.key + " " + std::to_string(p.channels.in) + ">" + std::to_string(p.channels.out);
+  m.works = work_of_layer(plan.kind, p.channels, plan.role, recipe, style);
+  m.time_s = p.time_s;
+  m.energy_j = p.energy_j;
+  return m;
 }
 
 // Of all kinds, a fifth of the places is held back at a time; what the energies of the rest say is judged at
@@ -106,33 +112,33 @@ Score score_held_back(const std::vector<Point>& points, const std::vector<Surfac
                       const std::string& recipe, Power how) {
   Score score;
   for (int fold = 0; fold < kFolds; ++fold) {
-    std::map<std::string, std::vector<MeteredLayer>> kinds, held_back;
+    std::map<std::string, std::vector<MeasuredWork>> kinds, held_back;
     for (const SurfacePlan& plan : plans) {
       std::map<Channels, int> place;  // one that was measured in several runs is held back in all
       for (const Point& p : points) {
         if (p.key != plan.key || p.recipe != recipe || p.point != "surface" || !(p.energy_j > 0)) continue;
         const int i = place.emplace(p.channels, static_cast<int>(place.size())).first->second;
-        (i % kFolds == fold ? held_back : kinds)[plan.key].push_back(metered(plan, p));
+        (i % kFolds == fold ? held_back : kinds)[plan.key].push_back(metered(plan, p, recipe));
       }
       if (kinds[plan.key].size() < 4) kinds.erase(plan.key);
     }
-    std::vector<MeteredLayer> all;
+    std::vector<MeasuredWork> all;
     for (const auto& [key, seen] : kinds) all.insert(all.end(), seen.begin(), seen.end());
     if (all.empty()) continue;
     double mean_log_w = 0;
-    for (const MeteredLayer& m : all)
-      mean_log_w += std::log(m.energy_j / m.time_s) / static_cast<double>(all.size());
-    const LayerPower together(all);
+    for (const MeasuredWork& m : all)
+      mean_log_w += std::log(*m.energy_j / m.time_s) / static_cast<double>(all.size());
+    const WorkModel together(all, true);
     for (const auto& [key, seen] : kinds) {
-      const LayerPower alone(seen);
-      for (const MeteredLayer& m : held_back[key]) {
-        const SurfacePrediction energy =
-            (how == Power::kOfEachKind ? alone : together)
-                .energy({m.work}, {Eigen::VectorXd::Constant(1, m.time_s), Eigen::MatrixXd::Zero(1, 1)});
-        if (how == Power::kOneForAll)
-          score.add(std::exp(mean_log_w) * m.time_s, m.energy_j, 0.2);
-        else
-          score.add(energy.mean(0), m.energy_j, std::sqrt(energy.covariance(0, 0)) / energy.mean(0));
+      const WorkModel alone(seen, true);
+      for (const MeasuredWork& m : held_back[key]) {
+        if (how == Power::kOneForAll) {
+          score.add(std::exp(mean_log_w) * m.time_s, *m.energy_j, 0.2);
+          continue;
+        }
+        const WorkBelief told =
+            (how == Power::kOfEachKind ? alone : together).believed({{m.place, m.works, m.time_s}});
+        score.add(told.power_w(0) * m.time_s, *m.energy_j, std::sqrt(told.power_covariance(0, 0)));
       }
     }
   }

@@ -120,25 +120,29 @@ void run(const std::string& path, const std::string& model, std::int64_t batch, 
   std::map<std::string, SurfacePlan> plans;
   for (const SurfacePlan& plan : split_plans(parse_layers(build(parse_zoo(model)), batch)))
     plans.emplace(plan.key, plan);
-  for (const ExportedPoint& p : read_points(path)) {
-    const auto plan = plans.find(p.key);
-    if (p.recipe != recipe || plan == plans.end()) continue;
-    if (p.point == "surface") keep(profile, p, plan->second.surface);
-    if (p.point == "probe") keep(profile, p, probe_of(plan->second.surface, Purpose::kTimedProbe));
-  }
+  const std::vector<ExportedPoint> points = read_points(path);
+  const auto keep_all = [&](const char* word, const auto& surface_of) {
+    for (const ExportedPoint& p : points) {
+      const auto plan = plans.find(p.key);
+      if (p.recipe == recipe && plan != plans.end() && p.point == word)
+        keep(profile, p, surface_of(plan->second.surface));
+    }
+  };
+  keep_all("surface", [](const StoredSurface& s) { return s; });
   std::vector<Trained> networks = trained_networks(evaluation);
   learn_from_wholes(profile, networks, batch);
-  Score split, probed;
-  for (const Trained& truth : networks) {
-    const Network network = build(parse_zoo(truth.name));
-    const auto told = [&](Probes probes) {
-      return estimate_network(profile, find_method(kSplit), network, batch, MeasureMode::kReplay, probes);
-    };
-    split.add(told(Probes::kNone), truth);
-    probed.add(told(Probes::kAll), truth);
-  }
-  split.print("split");
-  probed.print("split-probe");
+  const auto judge = [&](const char* what) {
+    Score score;
+    for (const Trained& truth : networks)
+      score.add(estimate_network(profile, find_method(kSplit), build(parse_zoo(truth.name)), batch,
+                                 MeasureMode::kReplay, Probes::kAll),
+                truth);
+    score.print(what);
+  };
+  judge("split");
+  // What was probed of these networks tells others, too, so it comes last.
+  keep_all("probe", [](const StoredSurface& s) { return probe_of(s, Purpose::kTimedProbe); });
+  judge("split-probe");
   std::filesystem::remove(file);
 }
 

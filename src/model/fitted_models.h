@@ -22,7 +22,6 @@ struct Fitted {
 
 struct FittedModels {
   std::map<std::tuple<std::string, Quantity, Probes>, Fitted<SurfaceModel>> surfaces;
-  std::map<std::tuple<std::string, Probes>, Fitted<LayerPower>> powers;  // by the names of all kinds
   // Of all points that tell what calls cost, for networks of either precision; absent where there are none.
   std::map<Computes, Fitted<WorkModel>> works;
   bool works_modelled = false;  // any of their energies comes from a model

@@ -21,6 +21,10 @@ constexpr double kHostScatter = 0.2;
 // Fewer points than these are no surface: other layers of the device tell more.
 constexpr std::size_t kFewOfPlane = 4, kFewOfLine = 3;
 
+// How well energy comes again at the same place.
+constexpr double kEnergyRepeatability = 0.01;
+constexpr double kShortest_s = 1e-12;
+
 // A device that was slowed down by heat took up to half as long again: such a point says little of a cold
 // one.
 constexpr double kThrottledError = 0.25;
@@ -263,33 +267,6 @@ const SurfaceModel& LayerModels::own_model(const std::string& key, Quantity quan
   return *fitted.model;
 }
 
-// Energies of all kinds together: a kind has few, and others have met the kernels that it has not.
-const LayerPower& LayerModels::power() const {
-  std::size_t behind = 0;
-  for (const auto& [key, p] : plans_) behind += points_behind(p);
-  Fitted<LayerPower>& fitted = profile_.fitted_->powers[{names_, probes_}];
-  if (fitted.model && fitted.points == behind) return *fitted.model;
-  std::vector<MeteredLayer> seen;
-  for (const auto& [key, p] : plans_) {
-    const std::size_t before = seen.size();
-    const auto add = [&, plan = &p, cost = cost_of(p)](const std::string& stored) {
-      for (const StoredPoint& point : profile_.points(stored)) {
-        const Measurement& m = point.measurement;
-        if (m.energy_j)
-          seen.push_back({as_one_call(*plan, cost, point.channels), m.time_s, *m.energy_j, m.energy_error});
-      }
-    };
-    add(key);
-    if (seen.size() > before) continue;
-    for (const std::string& stored : probes_of(p)) add(stored);
-  }
-  if (seen.empty())
-    throw Error(ErrorKind::kNotProfiled, "no energy was measured for any of the layers; run ampere profile");
-  const Stopwatch watch(profile_.fitted_->seconds);
-  fitted = {behind, std::make_shared<const LayerPower>(std::move(seen))};
-  return *fitted.model;
-}
-
 bool LayerModels::all_have_energy(const SurfacePlan& p) const {
   const auto complete = [&](const std::string& stored) {
     const auto& seen = profile_.points(stored);
@@ -303,10 +280,20 @@ bool LayerModels::all_have_energy(const SurfacePlan& p) const {
 SurfacePrediction LayerModels::energies(const std::string& key, const std::vector<Channels>& places) const {
   const SurfacePlan& p = plan(key);
   if (all_have_energy(p)) return model(key, Quantity::kEnergy).at(places);
-  std::vector<OpWork> layers;
+  // A kind has few energies, and others have met what it does in a second: power is told by all together.
+  if (!works())
+    throw Error(ErrorKind::kNotProfiled, "no energy was measured for any of the layers; run ampere profile");
+  const SurfacePrediction times = model(key, Quantity::kTime).at(places);
+  std::vector<LayerPlace> layers;
   layers.reserve(places.size());
-  for (const Channels& place : places) layers.push_back(as_one_call(p, cost_of(p), place));
-  SurfacePrediction told = power().energy(layers, model(key, Quantity::kTime).at(places));
+  for (const Channels& place : places) layers.push_back({key, place});
+  std::vector<AskedWork> asked = asked_of(layers);
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    asked[i].time_s = std::max(times.mean(static_cast<Eigen::Index>(i)), kShortest_s);
+  const WorkBelief believed = works()->believed(asked);
+  SurfacePrediction told{times.mean.cwiseProduct(believed.power_w), {}};
+  told.covariance = believed.power_w.asDiagonal() * times.covariance * believed.power_w.asDiagonal() +
+                    told.mean.asDiagonal() * believed.power_covariance * told.mean.asDiagonal();
   // As with times, what was measured of a place by itself counts, the latest last.
   std::vector<std::string> stored = probes_of(p);
   stored.insert(stored.begin(), key);

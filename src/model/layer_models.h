@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model/device_profile.h"
-#include "model/layer_power.h"
 #include "model/surface_model.h"
 #include "model/surface_plan.h"
 #include "model/within_calls.h"
@@ -65,7 +64,7 @@ class LayerModels {
   // Throws Error{kNotProfiled} without points.
   const SurfaceModel& model(const std::string& key, Quantity quantity) const;
   // Energies at distinct places: told by the energies measured or, where times were measured without, as time
-  // times power, which all kinds of the network tell together.
+  // times power, which the one model tells.
   SurfacePrediction energies(const std::string& key, const std::vector<Channels>& places) const;
   HostTime host(const std::string& key) const;
   // True when any energy among the points comes from a model.
@@ -79,7 +78,6 @@ class LayerModels {
                                               Quantity quantity) const;
   // By the points of the surface alone.
   const SurfaceModel& own_model(const std::string& key, Quantity quantity) const;
-  const LayerPower& power() const;
   const WorkModel* works() const;
   std::vector<AskedWork> asked_of(const std::vector<LayerPlace>& places) const;
 

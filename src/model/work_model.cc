@@ -80,6 +80,25 @@ std::vector<MeasuredWork> by_place(std::vector<MeasuredWork> seen) {
   return out;
 }
 
+// What calls take that are asked for. Where the time of a work is known, each of its calls takes as much
+// longer or shorter; a call of several works goes by the one that it is the largest part of.
+Eigen::VectorXd as_known(const std::vector<AskedWork>& asked, const std::vector<AskedSum>& sums,
+                         const SumPrediction& told) {
+  Eigen::VectorXd values = told.values, largest = Eigen::VectorXd::Zero(told.values.size());
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (!asked[i].time_s) continue;
+    const double longer = std::log(*asked[i].time_s) - told.log_mean(static_cast<Eigen::Index>(i));
+    for (std::size_t k = 0; k < sums[i].terms.size(); ++k) {
+      const int at = sums[i].terms[k].point;
+      const double share = told.shares[i](static_cast<Eigen::Index>(k));
+      if (share <= largest(at)) continue;
+      largest(at) = share;
+      values(at) = told.values(at) + longer;
+    }
+  }
+  return values;
+}
+
 }  // namespace
 
 struct WorkModel::Points {
@@ -228,8 +247,7 @@ WorkModel::Told WorkModel::told_of(const std::vector<AskedWork>& asked, bool how
       how_sure ? time_->at(points.sums, cross, time_covariance(points.points, points.points, relation_.time),
                            points.mean)
                : time_->means(points.sums, cross, points.mean);
-  const Eigen::VectorXd& values = times.values;
-
+  const Eigen::VectorXd values = as_known(asked, points.sums, times);
   std::vector<RatePoint> rates;
   for (const auto& [where, work] : points.numbered.works()) {
     const auto row = static_cast<Eigen::Index>(rates.size());

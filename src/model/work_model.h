@@ -30,6 +30,7 @@ struct MeasuredWork {
 struct AskedWork {
   std::string place;
   std::vector<CountedWork> works;
+  std::optional<double> time_s = {};  // where more is known of it than is told here: powers go by it
 };
 
 // Of several works; errors of works that are alike go together. Covariances are of logarithms.

@@ -102,6 +102,30 @@ TEST_F(WorkModelTest, WhatWasMeasuredIsKnown) {
   EXPECT_LT(known.time_covariance(0, 0), unknown.time_covariance(0, 0));
 }
 
+// Which of two kernels runs, its sizes do not tell: one takes twice as long, and draws half as much.
+TEST_F(WorkModelTest, PowersGoByTimesThatAreKnown) {
+  const auto metered = [&](bool slow) {
+    MeasuredWork m = measured("", part());
+    m.time_s *= slow ? 2 : 1;
+    return m;
+  };
+  std::vector<MeasuredWork> seen;
+  for (int i = 0; i < 80; ++i) {
+    seen.push_back(metered(i % 2 == 0));
+    seen.back().place = std::to_string(i);
+  }
+  const WorkModel model(seen, true);
+  std::vector<double> known, unknown;
+  for (int i = 0; i < 40; ++i) {
+    const MeasuredWork truth = metered(i % 2 == 0);
+    const double watts = *truth.energy_j / truth.time_s;
+    known.push_back(std::abs(std::log(model.believed({{"", truth.works, truth.time_s}}).power_w(0) / watts)));
+    unknown.push_back(std::abs(std::log(model.believed({{"", truth.works}}).power_w(0) / watts)));
+  }
+  EXPECT_LT(median(known), 0.1);
+  EXPECT_GT(median(unknown), 2 * median(known));
+}
+
 TEST_F(WorkModelTest, FarAwayIsUnsure) {
   std::vector<MeasuredWork> seen;
   for (int i = 0; i < 50; ++i) seen.push_back(measured("part " + std::to_string(i), part()));
