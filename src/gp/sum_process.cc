@@ -43,24 +43,6 @@ double share_of(const std::vector<SumTerm>& terms, const double* values) {
   return sum;
 }
 
-// In the lower half, the covariances of measured sums, in rows from `first` on.
-void fill_covariances(const Eigen::MatrixXd& of_points, const std::vector<SeenSum>& seen, Eigen::Index first,
-                      Eigen::MatrixXd& out) {
-  const auto n = static_cast<Eigen::Index>(seen.size());
-  Eigen::VectorXd with_points(of_points.rows());
-  for (Eigen::Index i = 0; i < n; ++i) {
-    const SeenSum& one = seen[static_cast<std::size_t>(i)];
-    const double* column = of_points.col(one.terms.front().point).data();
-    if (!is_straight(one)) {
-      with_points.setZero();
-      for (const SumTerm& t : one.terms) with_points += t.weight * of_points.col(t.point);
-      column = with_points.data();
-    }
-    for (Eigen::Index j = std::max(i, first); j < n; ++j)
-      out(j, i) = share_of(seen[static_cast<std::size_t>(j)].terms, column);
-  }
-}
-
 // Each column of what is of points, as it is of sums of them. Sums have few terms.
 Eigen::MatrixXd of_sums(const std::vector<std::vector<SumTerm>>& shares, const Eigen::MatrixXd& of_points) {
   Eigen::MatrixXd out(static_cast<Eigen::Index>(shares.size()), of_points.cols());
@@ -69,6 +51,17 @@ Eigen::MatrixXd of_sums(const std::vector<std::vector<SumTerm>>& shares, const E
       out(i, j) = share_of(shares[static_cast<std::size_t>(i)], of_points.col(j).data());
   }
   return out;
+}
+
+// The covariances of measured sums, in rows from `first` on; those before have one term each.
+void fill_covariances(const Eigen::MatrixXd& of_points, const std::vector<std::vector<SumTerm>>& sums,
+                      Eigen::Index first, Eigen::MatrixXd& out) {
+  const std::vector<std::vector<SumTerm>> some(sums.begin() + first, sums.end());
+  const auto n = static_cast<Eigen::Index>(some.size());
+  const Eigen::MatrixXd with_points = of_sums(some, of_points);
+  for (Eigen::Index i = 0; i < first; ++i)
+    out.col(i).tail(n) = with_points.col(sums[static_cast<std::size_t>(i)].front().point);
+  out.bottomRightCorner(n, n) = of_sums(some, with_points.transpose());
 }
 
 Error not_positive_definite() {
@@ -109,41 +102,46 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
   Eigen::MatrixXd factor(n, n);
   // What single terms tell comes first: around that, the shares of the others are nearly right.
   if (straight > 0) {
-    const std::vector<SeenSum> single(given.begin(), given.begin() + straight);
+    const auto single = [&](Eigen::Index i) {
+      return given[static_cast<std::size_t>(i)].terms.front().point;
+    };
     Eigen::MatrixXd head(straight, straight);
-    fill_covariances(covariance, single, 0, head);
+    for (Eigen::Index i = 0; i < straight; ++i) {
+      const double* column = covariance.col(single(i)).data();
+      for (Eigen::Index j = i; j < straight; ++j) head(j, i) = column[single(j)];
+    }
     head.diagonal() += variance.head(straight);
     if (!continue_cholesky(&head, 0)) throw not_positive_definite();
     Eigen::VectorXd told(straight);
     for (Eigen::Index i = 0; i < straight; ++i) {
-      const SeenSum& one = single[static_cast<std::size_t>(i)];
+      const SeenSum& one = given[static_cast<std::size_t>(i)];
       told(i) = one.log_value - log_sum(one.terms, mean);
     }
     head.triangularView<Eigen::Lower>().solveInPlace(told);
     head.triangularView<Eigen::Lower>().adjoint().solveInPlace(told);
-    for (Eigen::Index i = 0; i < straight; ++i)
-      behind_(single[static_cast<std::size_t>(i)].terms.front().point) += told(i);
+    for (Eigen::Index i = 0; i < straight; ++i) behind_(single(i)) += told(i);
     values_ = mean + covariance * behind_;
     factor.topLeftCorner(straight, straight) = head;
   }
   double gained = INFINITY, before = misfit(values_, behind_);
   bool whole = true;  // the last step was not shortened
   for (int round = 0;; ++round) {
-    seen_ = given;
+    shares_.clear();
     Eigen::VectorXd rest(n);
     for (Eigen::Index i = 0; i < n; ++i) {
-      SeenSum& one = seen_[static_cast<std::size_t>(i)];
-      rest(i) = one.log_value - to_shares(one.terms, values_);
-      for (const SumTerm& t : one.terms) rest(i) += t.weight * (values_(t.point) - mean(t.point));
+      const SeenSum& one = given[static_cast<std::size_t>(i)];
+      shares_.push_back(one.terms);
+      rest(i) = one.log_value - to_shares(shares_.back(), values_);
+      for (const SumTerm& t : shares_.back()) rest(i) += t.weight * (values_(t.point) - mean(t.point));
     }
-    fill_covariances(covariance, seen_, straight, factor);
+    fill_covariances(covariance, shares_, straight, factor);
     factor.diagonal().tail(n - straight) += variance.tail(n - straight);
     if (!continue_cholesky(&factor, straight)) throw not_positive_definite();
     solved_ = factor.triangularView<Eigen::Lower>().solve(rest);
     factor.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
     Eigen::VectorXd straightened = Eigen::VectorXd::Zero(mean.size());
     for (Eigen::Index i = 0; i < n; ++i) {
-      for (const SumTerm& t : seen_[static_cast<std::size_t>(i)].terms)
+      for (const SumTerm& t : shares_[static_cast<std::size_t>(i)])
         straightened(t.point) += t.weight * solved_(i);
     }
     const bool settled = whole && gained < std::max(kSettled * static_cast<double>(n), kLeastGained * before);
@@ -175,7 +173,7 @@ SumPrediction SumProcess::means(const std::vector<AskedSum>& sums, const Eigen::
                                 const Eigen::VectorXd& mean) const {
   const auto count = static_cast<Eigen::Index>(sums.size());
   SumPrediction out;
-  out.values = seen_.empty() ? mean : Eigen::VectorXd(mean + cross * behind_);
+  out.values = shares_.empty() ? mean : Eigen::VectorXd(mean + cross * behind_);
   out.log_mean.resize(count);
   out.shares.reserve(sums.size());
   for (Eigen::Index i = 0; i < count; ++i) {
@@ -194,7 +192,7 @@ SumPrediction SumProcess::means(const std::vector<AskedSum>& sums, const Eigen::
 SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::MatrixXd& cross,
                              const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const {
   const auto count = static_cast<Eigen::Index>(sums.size());
-  const auto n = static_cast<Eigen::Index>(seen_.size());
+  const auto n = static_cast<Eigen::Index>(shares_.size());
   SumPrediction out = means(sums, cross, mean);
   std::vector<std::vector<SumTerm>> shares;
   shares.reserve(sums.size());
@@ -208,10 +206,8 @@ SumPrediction SumProcess::at(const std::vector<AskedSum>& sums, const Eigen::Mat
   out.log_covariance.diagonal().array() += own_ * own_;
   if (n == 0) return out;
   const Eigen::MatrixXd with_points = of_sums(shares, cross).transpose();  // of the process x sums
-  Eigen::MatrixXd with_seen(n, count);
+  Eigen::MatrixXd with_seen = of_sums(shares_, with_points);
   for (Eigen::Index i = 0; i < count; ++i) {
-    for (Eigen::Index j = 0; j < n; ++j)
-      with_seen(j, i) = share_of(seen_[static_cast<std::size_t>(j)].terms, with_points.col(i).data());
     const int same = sums[static_cast<std::size_t>(i)].seen;
     if (same >= 0) with_seen(rows_[static_cast<std::size_t>(same)], i) += own_ * own_;
   }

@@ -51,10 +51,10 @@ class SumProcess {
                    const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const;
   // Of the process's own points.
   const Eigen::VectorXd& values() const { return values_; }
-  std::size_t size() const { return seen_.size(); }
+  std::size_t size() const { return shares_.size(); }
 
  private:
-  std::vector<SeenSum> seen_;  // weights are shares; single terms come first
+  std::vector<std::vector<SumTerm>> shares_;  // of what was measured; single terms come first
   double own_;
   PackedFactor factor_;  // Cholesky, of the measured sums' covariance
   Eigen::VectorXd solved_;

@@ -134,14 +134,25 @@ struct Source {
 std::vector<Source> sources_of(const DeviceProfile& profile) {
   const bool accelerator = profile.call_style().accelerator;
   std::vector<Source> out;
+  std::map<std::string, std::vector<std::string>> names;  // by recipe: thousands, read together
   for (const SurfaceCount& s : profile.surfaces()) {
     if (!shares_calls(s.recipe, profile.recipe(), accelerator) || !s.surface.kind ||
         !told_by_works(s.surface))
       continue;
-    out.push_back({s.surface, s.recipe,
-                   s.recipe == profile.recipe()
-                       ? profile.points(s.surface.name)
-                       : profile.store().points(profile.device(), s.recipe, s.surface.name)});
+    out.push_back({s.surface, s.recipe, {}});
+    names[s.recipe].push_back(s.surface.name);
+  }
+  profile.fetch(names[profile.recipe()]);
+  std::map<std::pair<std::string, std::string>, std::vector<StoredPoint>> elsewhere;
+  for (const auto& [recipe, surfaces] : names) {
+    if (recipe == profile.recipe()) continue;
+    for (StoredPoint& p : profile.store().points(profile.device(), recipe, surfaces))
+      elsewhere[{recipe, p.surface}].push_back(std::move(p));
+  }
+  for (Source& source : out) {
+    source.points = source.recipe == profile.recipe()
+                        ? profile.points(source.surface.name)
+                        : std::move(elsewhere[{source.recipe, source.surface.name}]);
   }
   return out;
 }
