@@ -74,7 +74,7 @@ FitResult fit_hyperparameters(const GpData& data, const GpOptions& options) {
   const bool informative = data.x.rows() > data.basis.cols() + (subtract_mean ? 1 : 0);
   Likelihood likelihood(data.x * ranges.cwiseInverse().asDiagonal(), (data.y.array() - offset) / spread,
                         data.basis * column_scales(data.basis).cwiseInverse().asDiagonal(),
-                        data.noise_weights, make_kernel(options.kernel, options.nu));
+                        data.noise_weights, options.kernel);
   const Objective objective = [&](const Eigen::VectorXd& x, Eigen::VectorXd* gradient) {
     gradient->setZero();
     double value = informative ? likelihood.evaluate(x, gradient) : 0;

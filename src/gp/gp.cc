@@ -19,7 +19,7 @@ constexpr const char* kDependent = "Gaussian process: the basis columns depend o
 Gp::Gp(GpData data, const Hyperparameters& hyperparameters, const GpOptions& options)
     : data_(std::move(data)),
       hyperparameters_(hyperparameters),
-      kernel_(make_kernel(options.kernel, options.nu)),
+      kernel_(options.kernel),
       subtract_mean_(options.subtract_mean && data_.basis.cols() == 0),
       basis_scale_(column_scales(data_.basis)),
       scaled_x_(data_.x * hyperparameters.length_scales.cwiseInverse().asDiagonal()) {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <memory>
 
 #include "gp/gls.h"
 #include "gp/gp_options.h"
@@ -89,7 +88,7 @@ class Gp {
   GpData data_;
   Hyperparameters hyperparameters_;
   FitSummary summary_;
-  std::shared_ptr<const Kernel> kernel_;
+  KernelType kernel_;
   bool subtract_mean_;
   double offset_ = 0;            // what was subtracted from y
   Eigen::VectorXd basis_scale_;  // root mean square of each basis column; scaled columns are well conditioned

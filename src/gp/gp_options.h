@@ -41,7 +41,6 @@ struct LogPrior {
 // the range of each input dimension.
 struct GpOptions {
   KernelType kernel = KernelType::kMatern52;
-  double nu = 2.5;        // smoothness, only for KernelType::kMatern
   int restarts = 5;       // optimiser starts in addition to the first one
   unsigned seed = 1;      // of the starting points of the restarts
   int evaluations = 200;  // most likelihood evaluations per start

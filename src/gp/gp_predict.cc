@@ -39,7 +39,7 @@ double Gp::mean_at(const double* x, const double* basis) const {
       k += (scaled_x_.col(j).segment(first, count).array() - x[j] / hyperparameters_.length_scales[j])
                .square();
     }
-    kernel_->evaluate(static_cast<std::size_t>(count), buffer.data(), buffer.data(), nullptr);
+    correlate(kernel_, static_cast<std::size_t>(count), buffer.data(), buffer.data(), nullptr);
     mean += (k * weights_.segment(first, count).array()).sum();
   }
   return mean;
@@ -66,7 +66,7 @@ Eigen::MatrixXd Gp::covariance(const Eigen::MatrixXd& scaled_rows,
       k.col(i).array() += (scaled_rows.col(j).array() - scaled_columns(i, j)).square();
     }
   }
-  kernel_->evaluate(static_cast<std::size_t>(k.size()), k.data(), k.data(), nullptr);
+  correlate(kernel_, static_cast<std::size_t>(k.size()), k.data(), k.data(), nullptr);
   k *= hyperparameters_.signal_sd * hyperparameters_.signal_sd;
   return k;
 }
@@ -122,7 +122,7 @@ void Gp::fill_lanes(const Eigen::ArrayXXd& points, Whitener::Lanes* lanes) const
     lanes->col(i) = r2;
   }
   auto used = lanes->leftCols(size());
-  kernel_->evaluate(static_cast<std::size_t>(used.size()), used.data(), used.data(), nullptr);
+  correlate(kernel_, static_cast<std::size_t>(used.size()), used.data(), used.data(), nullptr);
   used *= hyperparameters_.signal_sd * hyperparameters_.signal_sd;
 }
 

@@ -10,11 +10,8 @@
 namespace ampere {
 
 Likelihood::Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::MatrixXd basis,
-                       Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel)
-    : y_(std::move(y)),
-      basis_(std::move(basis)),
-      noise_weights_(std::move(noise_weights)),
-      kernel_(std::move(kernel)) {
+                       Eigen::VectorXd noise_weights, KernelType kernel)
+    : y_(std::move(y)), basis_(std::move(basis)), noise_weights_(std::move(noise_weights)), kernel_(kernel) {
   const Eigen::Index n = x.rows();
   const Eigen::Index pairs = n * (n - 1) / 2;
   squares_.resize(pairs, x.cols());
@@ -35,8 +32,8 @@ double Likelihood::evaluate(const Eigen::VectorXd& log_parameters, Eigen::Vector
   if (gradient != nullptr) gradient->setZero(d + 2);
 
   correlation_.noalias() = squares_ * length_weights_;
-  kernel_->evaluate(static_cast<std::size_t>(correlation_.size()), correlation_.data(), correlation_.data(),
-                    gradient != nullptr ? slope_.data() : nullptr);
+  correlate(kernel_, static_cast<std::size_t>(correlation_.size()), correlation_.data(), correlation_.data(),
+            gradient != nullptr ? slope_.data() : nullptr);
   const double mean_variance = signal_variance + noise_variance * noise_weights_.mean();
   for (double relative = 0; relative >= 0; relative = next_jitter(relative)) {
     const double jitter = relative * mean_variance;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <memory>
 
 #include "gp/gls.h"
 #include "gp/kernel.h"
@@ -16,7 +15,7 @@ class Likelihood {
   // x is n x d, basis n x p (p may be 0), noise_weights n. Sizes and values are the
   // caller's business.
   Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::MatrixXd basis,
-             Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel);
+             Eigen::VectorXd noise_weights, KernelType kernel);
 
   // The number of parameters: length-scales + 2.
   Eigen::Index parameters() const { return squares_.cols() + 2; }
@@ -32,7 +31,7 @@ class Likelihood {
   Eigen::VectorXd y_;
   Eigen::MatrixXd basis_;
   Eigen::VectorXd noise_weights_;
-  std::shared_ptr<const Kernel> kernel_;
+  KernelType kernel_;
   // Pairs (i, j) with i > j, column after column of the lower half.
   Eigen::MatrixXd squares_;      // pairs x length-scales, squared differences
   Eigen::VectorXd correlation_;  // pairs

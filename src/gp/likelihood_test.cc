@@ -16,7 +16,7 @@ Likelihood make(const GpData& data, KernelType type) {
   const Eigen::VectorXd weights =
       data.noise_weights.size() > 0 ? data.noise_weights : Eigen::VectorXd::Ones(data.y.size());
   const Eigen::MatrixXd basis = data.basis.cols() > 0 ? data.basis : Eigen::MatrixXd(data.y.size(), 0);
-  return {data.x, data.y, basis, weights, make_kernel(type, 1.7)};
+  return {data.x, data.y, basis, weights, type};
 }
 
 void expect_gradient(Likelihood likelihood, const Eigen::VectorXd& at) {
@@ -34,10 +34,10 @@ void expect_gradient(Likelihood likelihood, const Eigen::VectorXd& at) {
 }
 
 TEST(Likelihood, GradientMatchesFiniteDifferences) {
-  for (KernelType type : {KernelType::kMatern12, KernelType::kMatern32, KernelType::kMatern52,
-                          KernelType::kMatern, KernelType::kSquaredExponential}) {
+  for (KernelType type : {KernelType::kMatern12, KernelType::kMatern52}) {
     for (Eigen::Index d : {1, 2, 4}) {
-      SCOPED_TRACE(std::string(to_word(type)) + " in " + std::to_string(d) + " dimensions");
+      SCOPED_TRACE(std::string(type == KernelType::kMatern12 ? "Matern 1/2" : "Matern 5/2") + " in " +
+                   std::to_string(d) + " dimensions");
       const Eigen::VectorXd at = -1.5 * random_matrix(d + 2, 1, 21);
       expect_gradient(make(smooth_data(7, d, 0.1, 22), type), at);
       expect_gradient(make(data_with_basis(40, d, 0.1, 23), type), at);

@@ -48,7 +48,7 @@ class Screen {
   Screen(const Gp& gp, const GpOptions& options)
       : data_(gp.data()),
         y_(data_.y.array() - (options.subtract_mean ? data_.y.mean() : 0)),
-        kernel_(make_kernel(options.kernel, options.nu)) {
+        kernel_(options.kernel) {
     const Hyperparameters& h = gp.hyperparameters();
     const Eigen::MatrixXd scaled = data_.x * h.length_scales.cwiseInverse().asDiagonal();
     const Eigen::Index n = data_.x.rows();
@@ -64,7 +64,7 @@ class Screen {
     correlation_ = squares_;
     for (Eigen::Index j = 0; j < n; ++j)
       correlation_.col(j).array() += kApart * kApart * (side - side(j)).square();
-    kernel_->evaluate(static_cast<std::size_t>(n * n), correlation_.data(), correlation_.data(), nullptr);
+    correlate(kernel_, static_cast<std::size_t>(n * n), correlation_.data(), correlation_.data(), nullptr);
     double best = -std::numeric_limits<double>::infinity();
     for (const double share : kNoiseShares) {
       factor_.chol = correlation_;
@@ -85,7 +85,7 @@ class Screen {
 
   const GpData& data_;
   Eigen::VectorXd y_;
-  std::shared_ptr<const Kernel> kernel_;
+  KernelType kernel_;
   Eigen::MatrixXd squares_, correlation_;
   Eigen::VectorXd noise_;
   GlsFactor factor_;
