@@ -47,11 +47,10 @@ TEST_F(Sklearn, SamePosteriors) {
   for_each_case([](const Json& c, GpData data, const GpOptions& options) {
     const Json& given = c.at("given");
     data.noise_weights = to_vector(c.at("noise_weights"));
-    const Gp gp =
-        Gp::with_hyperparameters(data,
-                                 {given.at("signal_sd").get<double>(), to_vector(given.at("length_scales")),
-                                  given.at("noise_sd").get<double>()},
-                                 options);
+    const Gp gp(data,
+                {given.at("signal_sd").get<double>(), to_vector(given.at("length_scales")),
+                 given.at("noise_sd").get<double>()},
+                options.kernel);
     const Eigen::MatrixXd query = to_matrix(given.at("query"));
     const GpPrediction alone = gp.predict(query);
     const GpJointPrediction joint = gp.joint(query);

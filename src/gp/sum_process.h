@@ -51,7 +51,6 @@ class SumProcess {
                    const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const;
   // Of the process's own points.
   const Eigen::VectorXd& values() const { return values_; }
-  std::size_t size() const { return seen_.size(); }
 
  private:
   std::vector<SeenSum> seen_;  // weights are shares; single terms come first

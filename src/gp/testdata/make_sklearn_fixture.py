@@ -4,7 +4,7 @@
     make_sklearn_fixture.py > sklearn.json
 
 Made with scikit-learn 1.2.1. "given": posteriors with given hyperparameters, around the mean of y.
-"fitted": the log marginal likelihood (of y in its own units) of a fit with the bounds of GpOptions.
+"fitted": the log marginal likelihood (of y in its own units) of a fit with the bounds of ours (src/gp/fit.cc).
 """
 import json
 import warnings
