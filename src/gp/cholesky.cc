@@ -2,7 +2,9 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace ampere {
 namespace {
@@ -81,6 +83,20 @@ void square_lower_in_place(Eigen::Ref<Eigen::MatrixXd> m) {
   a.selfadjointView<Eigen::Lower>().rankUpdate(c.transpose());
   c = b.transpose().triangularView<Eigen::Upper>() * c;
   square_lower_in_place(b);
+}
+
+bool condition(const Eigen::VectorXd& y, Conditioning* conditioning) {
+  Eigen::MatrixXd& chol = conditioning->chol;
+  Eigen::VectorXd& alpha = conditioning->alpha;
+  if (!cholesky_in_place(&chol)) return false;
+  alpha = y;
+  chol.triangularView<Eigen::Lower>().solveInPlace(alpha);
+  const double squares = alpha.squaredNorm();
+  chol.transpose().triangularView<Eigen::Upper>().solveInPlace(alpha);
+  const double log_determinant = 2 * chol.diagonal().array().log().sum();
+  const double constant = static_cast<double>(y.size()) * std::log(2 * std::numbers::pi);
+  conditioning->log_likelihood = -0.5 * (squares + log_determinant + constant);
+  return true;
 }
 
 double next_jitter(double jitter) {

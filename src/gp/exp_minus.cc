@@ -42,10 +42,6 @@ AMPERE_SHARED_BODY double exp_minus_one(double x) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) + exponent);
 }
 
-AMPERE_SHARED_BODY void exp_minus_body(std::size_t n, const double* x, double* out) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = exp_minus_one(x[i]);
-}
-
 AMPERE_SHARED_BODY void exp_minus_root_body(std::size_t n, double factor, const double* x,
                                             double* __restrict root, double* __restrict out) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -55,10 +51,6 @@ AMPERE_SHARED_BODY void exp_minus_root_body(std::size_t n, double factor, const 
 }
 
 #if AMPERE_HAS_AVX2_VERSION
-AMPERE_FOR_AVX2 void exp_minus_avx2(std::size_t n, const double* x, double* out) {
-  exp_minus_body(n, x, out);
-}
-
 AMPERE_FOR_AVX2 void exp_minus_root_avx2(std::size_t n, double factor, const double* x, double* root,
                                          double* out) {
   exp_minus_root_body(n, factor, x, root, out);
@@ -66,13 +58,6 @@ AMPERE_FOR_AVX2 void exp_minus_root_avx2(std::size_t n, double factor, const dou
 #endif
 
 }  // namespace
-
-void exp_minus(std::size_t n, const double* x, double* out) {
-#if AMPERE_HAS_AVX2_VERSION
-  if (machine_has_avx2()) return exp_minus_avx2(n, x, out);
-#endif
-  exp_minus_body(n, x, out);
-}
 
 void exp_minus_root(std::size_t n, double factor, const double* x, double* root, double* out) {
 #if AMPERE_HAS_AVX2_VERSION

@@ -5,12 +5,7 @@
 
 namespace ampere {
 
-struct FitResult {
-  Hyperparameters hyperparameters;
-  FitSummary summary;
-};
-
 // `data` is checked and complete. Throws Error{kFailed} when the likelihood is undefined at every start.
-FitResult fit_hyperparameters(const GpData& data, const GpOptions& options);
+Hyperparameters fit_hyperparameters(const GpData& data, const GpOptions& options);
 
 }  // namespace ampere

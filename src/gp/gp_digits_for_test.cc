@@ -25,8 +25,6 @@ void say_exponentials() {
   x(1) = 1e4;
   const auto n = static_cast<std::size_t>(x.size());
   std::vector<double> root(n), out(n);
-  exp_minus(n, x.data(), out.data());
-  for (const double v : out) say("exp_minus", kSameDigits, v);
   exp_minus_root(n, 5, x.data(), root.data(), out.data());
   for (const double v : root) say("root", kSameDigits, v);
   for (const double v : out) say("exp_minus_root", kSameDigits, v);
@@ -37,8 +35,9 @@ void say_factors() {
   Eigen::MatrixXd k(at.size(), at.size());
   for (Eigen::Index j = 0; j < k.cols(); ++j) {
     for (Eigen::Index i = 0; i < k.rows(); ++i) {
-      const double distance = std::abs(at(i) - at(j));
-      exp_minus(1, &distance, &k(i, j));
+      const double squared = std::pow(at(i) - at(j), 2);
+      double distance = 0;
+      exp_minus_root(1, 1, &squared, &distance, &k(i, j));
     }
     k(j, j) += 0.1;
   }

@@ -1,20 +1,14 @@
 #include "gp/likelihood.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "gp/cholesky.h"
-
 namespace ampere {
 
-Likelihood::Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::MatrixXd basis,
-                       Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel)
-    : y_(std::move(y)),
-      basis_(std::move(basis)),
-      noise_weights_(std::move(noise_weights)),
-      kernel_(std::move(kernel)) {
+Likelihood::Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::VectorXd noise_weights,
+                       KernelType kernel)
+    : y_(std::move(y)), noise_weights_(std::move(noise_weights)), kernel_(kernel) {
   const Eigen::Index n = x.rows();
   const Eigen::Index pairs = n * (n - 1) / 2;
   squares_.resize(pairs, x.cols());
@@ -35,13 +29,13 @@ double Likelihood::evaluate(const Eigen::VectorXd& log_parameters, Eigen::Vector
   if (gradient != nullptr) gradient->setZero(d + 2);
 
   correlation_.noalias() = squares_ * length_weights_;
-  kernel_->evaluate(static_cast<std::size_t>(correlation_.size()), correlation_.data(), correlation_.data(),
-                    gradient != nullptr ? slope_.data() : nullptr);
+  correlate(kernel_, static_cast<std::size_t>(correlation_.size()), correlation_.data(), correlation_.data(),
+            gradient != nullptr ? slope_.data() : nullptr);
   const double mean_variance = signal_variance + noise_variance * noise_weights_.mean();
   for (double relative = 0; relative >= 0; relative = next_jitter(relative)) {
     const double jitter = relative * mean_variance;
     fill_covariance(signal_variance, noise_variance, jitter);
-    if (!cholesky_in_place(&factor_.chol) || !solve_gls(y_, basis_, &factor_)) continue;
+    if (!condition(y_, &factor_)) continue;
     if (gradient != nullptr) add_gradient(signal_variance, noise_variance, jitter, gradient);
     return factor_.log_likelihood;
   }
@@ -59,27 +53,21 @@ void Likelihood::fill_covariance(double signal_variance, double noise_variance, 
   }
 }
 
-// With P = K^-1 - K^-1 H A^-1 H^T K^-1 and W = alpha alpha^T - P, the derivative along any parameter t is
-// tr(W dK/dt) / 2 (Rasmussen & Williams 2006, eq. 5.9, and the same algebra for eq. 2.45).
+// With W = alpha alpha^T - K^-1, the derivative along any parameter t is tr(W dK/dt) / 2 (Rasmussen &
+// Williams 2006, eq. 5.9).
 void Likelihood::add_gradient(double signal_variance, double noise_variance, double jitter,
                               Eigen::VectorXd* gradient) {
   const Eigen::Index n = y_.size();
   const Eigen::Index d = squares_.cols();
   const Eigen::VectorXd& alpha = factor_.alpha;
   Eigen::MatrixXd& inverse = factor_.chol;
-  Eigen::MatrixXd& explained = factor_.basis;  // will be Q with Q Q^T = K^-1 H A^-1 H^T K^-1
-  if (explained.cols() > 0) {
-    inverse.transpose().triangularView<Eigen::Upper>().solveInPlace(explained);
-    factor_.basis_chol.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(explained);
-  }
   invert_lower_in_place(inverse);
   square_lower_in_place(inverse);
-  if (explained.cols() > 0) inverse.selfadjointView<Eigen::Lower>().rankUpdate(explained, -1);
 
-  // tr(W K) = alpha^T y - (n - p), so the signal's share is what noise and jitter leave of it.
+  // tr(W K) = alpha^T y - n, so the signal's share is what noise and jitter leave of it.
   const Eigen::ArrayXd diagonal = alpha.array().square() - inverse.diagonal().array();
   const double noise_trace = noise_variance * (diagonal * noise_weights_.array()).sum();
-  const double whole = alpha.dot(y_) - static_cast<double>(n - explained.cols());
+  const double whole = alpha.dot(y_) - static_cast<double>(n);
   (*gradient)[0] = whole - noise_trace - jitter * diagonal.sum();
   (*gradient)[d + 1] = noise_trace;
 

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <memory>
 
-#include "gp/gls.h"
+#include "gp/cholesky.h"
 #include "gp/kernel.h"
 
 namespace ampere {
@@ -13,13 +12,8 @@ namespace ampere {
 // in the units of the `x` and `y` given here. Workspaces are kept between calls: not for several threads.
 class Likelihood {
  public:
-  // x is n x d, basis n x p (p may be 0), noise_weights n. Sizes and values are the
-  // caller's business.
-  Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::MatrixXd basis,
-             Eigen::VectorXd noise_weights, std::shared_ptr<const Kernel> kernel);
-
-  // The number of parameters: length-scales + 2.
-  Eigen::Index parameters() const { return squares_.cols() + 2; }
+  // x is n x d, y and noise_weights n. Sizes and values are the caller's business.
+  Likelihood(const Eigen::MatrixXd& x, Eigen::VectorXd y, Eigen::VectorXd noise_weights, KernelType kernel);
 
   // The log marginal likelihood and, unless null, its gradient (resized). Minus infinity and a zero gradient
   // when the covariance stays singular in spite of jitter.
@@ -30,15 +24,14 @@ class Likelihood {
   void add_gradient(double signal_variance, double noise_variance, double jitter, Eigen::VectorXd* gradient);
 
   Eigen::VectorXd y_;
-  Eigen::MatrixXd basis_;
   Eigen::VectorXd noise_weights_;
-  std::shared_ptr<const Kernel> kernel_;
+  KernelType kernel_;
   // Pairs (i, j) with i > j, column after column of the lower half.
   Eigen::MatrixXd squares_;      // pairs x length-scales, squared differences
   Eigen::VectorXd correlation_;  // pairs
   Eigen::VectorXd slope_;        // pairs, d correlation / d(r2)
   Eigen::VectorXd length_weights_;
-  GlsFactor factor_;
+  Conditioning factor_;
 };
 
 }  // namespace ampere

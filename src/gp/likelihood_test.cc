@@ -15,8 +15,7 @@ namespace {
 Likelihood make(const GpData& data, KernelType type) {
   const Eigen::VectorXd weights =
       data.noise_weights.size() > 0 ? data.noise_weights : Eigen::VectorXd::Ones(data.y.size());
-  const Eigen::MatrixXd basis = data.basis.cols() > 0 ? data.basis : Eigen::MatrixXd(data.y.size(), 0);
-  return {data.x, data.y, basis, weights, make_kernel(type, 1.7)};
+  return {data.x, data.y, weights, type};
 }
 
 void expect_gradient(Likelihood likelihood, const Eigen::VectorXd& at) {
@@ -34,19 +33,19 @@ void expect_gradient(Likelihood likelihood, const Eigen::VectorXd& at) {
 }
 
 TEST(Likelihood, GradientMatchesFiniteDifferences) {
-  for (KernelType type : {KernelType::kMatern12, KernelType::kMatern32, KernelType::kMatern52,
-                          KernelType::kMatern, KernelType::kSquaredExponential}) {
+  for (KernelType type : {KernelType::kMatern12, KernelType::kMatern52}) {
     for (Eigen::Index d : {1, 2, 4}) {
-      SCOPED_TRACE(std::string(to_word(type)) + " in " + std::to_string(d) + " dimensions");
+      SCOPED_TRACE(std::string(type == KernelType::kMatern12 ? "Matern 1/2" : "Matern 5/2") + " in " +
+                   std::to_string(d) + " dimensions");
       const Eigen::VectorXd at = -1.5 * random_matrix(d + 2, 1, 21);
       expect_gradient(make(smooth_data(7, d, 0.1, 22), type), at);
-      expect_gradient(make(data_with_basis(40, d, 0.1, 23), type), at);
+      expect_gradient(make(weighted_data(40, d, 0.1, 23), type), at);
     }
   }
 }
 
 TEST(Likelihood, GradientHoldsForRepeatedInputs) {
-  GpData data = data_with_basis(10, 2, 0.1, 24);
+  GpData data = weighted_data(10, 2, 0.1, 24);
   data.x.row(3) = data.x.row(7);
   for (KernelType type : {KernelType::kMatern12, KernelType::kMatern52}) {
     expect_gradient(make(data, type), Eigen::VectorXd::Constant(4, -1.0));

@@ -38,7 +38,6 @@ double evaluate(const std::vector<double>& x, std::vector<double>& gradient, voi
   const auto size = static_cast<Eigen::Index>(x.size());
   search.x = Eigen::Map<const Eigen::VectorXd>(x.data(), size);
   double value = evaluate_objective(&search);
-  ++search.best.evaluations;
   if (!std::isfinite(value) || !search.gradient.allFinite()) {
     value = kWorst;
     search.gradient.setZero();
@@ -52,18 +51,13 @@ double evaluate(const std::vector<double>& x, std::vector<double>& gradient, voi
 
 std::vector<double> to_std(const Eigen::VectorXd& v) { return {v.data(), v.data() + v.size()}; }
 
-StopReason to_reason(nlopt::result result) {
-  return result == nlopt::MAXEVAL_REACHED ? StopReason::kEvaluationLimit : StopReason::kConverged;
-}
-
 }  // namespace
 
 Maximum maximise(const Objective& objective, const Eigen::VectorXd& start, const Eigen::VectorXd& lower,
                  const Eigen::VectorXd& upper, double tolerance, int evaluations) {
   const Eigen::VectorXd inside = start.cwiseMax(lower).cwiseMin(upper);
   const double none = -std::numeric_limits<double>::infinity();
-  Search search{objective, Maximum{inside, none, 0, StopReason::kConverged}, inside,
-                Eigen::VectorXd::Zero(start.size()), nullptr};
+  Search search{objective, Maximum{inside, none}, inside, Eigen::VectorXd::Zero(start.size()), nullptr};
   try {
     nlopt::opt optimiser(nlopt::LD_LBFGS, static_cast<unsigned>(start.size()));
     optimiser.set_lower_bounds(to_std(lower));
@@ -73,12 +67,11 @@ Maximum maximise(const Objective& objective, const Eigen::VectorXd& start, const
     optimiser.set_maxeval(evaluations);
     std::vector<double> x = to_std(inside);
     double value = 0;
-    search.best.reason = to_reason(optimiser.optimize(x, value));
+    optimiser.optimize(x, value);
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::kOutOfMemory, "out of memory while fitting a Gaussian process");
   } catch (const std::exception&) {
     // NLopt reports a line search that cannot improve any more as a failure; the best point is still good.
-    search.best.reason = StopReason::kRoundoff;
   }
   if (search.error) std::rethrow_exception(search.error);
   return search.best;

@@ -4,8 +4,6 @@
 #include <Eigen/Core>
 #include <functional>
 
-#include "gp/gp_options.h"
-
 namespace ampere {
 
 // Returns the value at `x` and writes the gradient (already of the right size). May return minus infinity.
@@ -14,13 +12,11 @@ using Objective = std::function<double(const Eigen::VectorXd& x, Eigen::VectorXd
 struct Maximum {
   Eigen::VectorXd x;
   double value = 0;
-  int evaluations = 0;
-  StopReason reason = StopReason::kConverged;
 };
 
 // L-BFGS from `start` (moved into the bounds) until the value gains less than `tolerance` per step, or after
-// `evaluations`. The answer is the best point seen; its value is minus
-// infinity when the function was finite nowhere. Errors thrown by the objective come out unchanged.
+// `evaluations`. The answer is the best point seen; its value is minus infinity when the function was finite
+// nowhere. Errors thrown by the objective come out unchanged.
 Maximum maximise(const Objective& objective, const Eigen::VectorXd& start, const Eigen::VectorXd& lower,
                  const Eigen::VectorXd& upper, double tolerance, int evaluations);
 

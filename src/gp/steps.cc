@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "gp/cholesky.h"
-#include "gp/gls.h"
 
 namespace ampere {
 namespace {
@@ -45,10 +44,8 @@ std::vector<Candidate> candidates_of(const Eigen::MatrixXd& x) {
 // hyperparameters as they are.
 class Screen {
  public:
-  Screen(const Gp& gp, const GpOptions& options)
-      : data_(gp.data()),
-        y_(data_.y.array() - (options.subtract_mean ? data_.y.mean() : 0)),
-        kernel_(make_kernel(options.kernel, options.nu)) {
+  Screen(const Gp& gp, KernelType kernel)
+      : data_(gp.data()), y_(data_.y.array() - data_.y.mean()), kernel_(kernel) {
     const Hyperparameters& h = gp.hyperparameters();
     const Eigen::MatrixXd scaled = data_.x * h.length_scales.cwiseInverse().asDiagonal();
     const Eigen::Index n = data_.x.rows();
@@ -64,13 +61,13 @@ class Screen {
     correlation_ = squares_;
     for (Eigen::Index j = 0; j < n; ++j)
       correlation_.col(j).array() += kApart * kApart * (side - side(j)).square();
-    kernel_->evaluate(static_cast<std::size_t>(n * n), correlation_.data(), correlation_.data(), nullptr);
+    correlate(kernel_, static_cast<std::size_t>(n * n), correlation_.data(), correlation_.data(), nullptr);
     double best = -std::numeric_limits<double>::infinity();
     for (const double share : kNoiseShares) {
       factor_.chol = correlation_;
       factor_.chol.diagonal() += share * noise_;
       factor_.chol.diagonal().array() += kJitter;
-      if (!cholesky_in_place(&factor_.chol) || !solve_gls(y_, {}, &factor_)) continue;
+      if (!condition(y_, &factor_)) continue;
       // Of all multiples of the covariance, the likeliest: squares / n times it.
       const double squares = std::max(y_.dot(factor_.alpha), std::numeric_limits<double>::min());
       const auto count = static_cast<double>(n);
@@ -85,10 +82,10 @@ class Screen {
 
   const GpData& data_;
   Eigen::VectorXd y_;
-  std::shared_ptr<const Kernel> kernel_;
+  KernelType kernel_;
   Eigen::MatrixXd squares_, correlation_;
   Eigen::VectorXd noise_;
-  GlsFactor factor_;
+  Conditioning factor_;
 };
 
 // The likeliest, as wide as the values around it are nearly as likely.
@@ -152,7 +149,7 @@ SteppedGp fit_with_steps(const GpData& data, const GpOptions& options, int most)
   if (all.empty()) return fitted;
   const double least = std::log(static_cast<double>(all.size())) + kLeastGain;
   for (int i = 0; i < most; ++i) {
-    Screen screen(fitted.gp, options);
+    Screen screen(fitted.gp, options.kernel);
     for (Candidate& c : all) c.likelihood = screen.likelihood(c.step);
     std::vector<InputStep> steps = fitted.steps;
     steps.push_back(likeliest(all));

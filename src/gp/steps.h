@@ -31,7 +31,7 @@ struct SteppedGp {
   Eigen::VectorXd undecided(const Eigen::MatrixXd& rows) const;
 };
 
-// A process over inputs and given steps, its search begun at `start`. As Gp::fit. Data without a basis.
+// A process over inputs and given steps, its search begun at `start`. As Gp::fit.
 SteppedGp fit_given_steps(GpData data, GpOptions options, std::vector<InputStep> steps,
                           Hyperparameters start);
 

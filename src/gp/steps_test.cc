@@ -47,7 +47,7 @@ TEST(Steps, FindsTheEdgesOfARegion) {
   // Places that no observation is near, just inside and just outside.
   Eigen::MatrixXd places(4, 2);
   places << 4.6, 5, 3.4, 5, 8, 6.4, 8, 7.6;
-  const Eigen::VectorXd mean = fitted.gp.mean(with_steps(places, fitted.steps));
+  const Eigen::VectorXd mean = fitted.gp.predict(with_steps(places, fitted.steps)).mean;
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(mean(i), f(places(i, 0), places(i, 1)), 0.3) << i;
 }
 
@@ -91,7 +91,7 @@ TEST(Steps, AreUnsureWhereNothingWasSeen) {
   const SteppedGp told = fit_given_steps(line, rough(), {{0, 11, 13}}, fitted.gp.hyperparameters());
   const Eigen::MatrixXd same = with_steps(places, told.steps);
   EXPECT_EQ(told.undecided(same)(1), 0);
-  EXPECT_NEAR(told.gp.mean(same)(1), 2, 0.3);
+  EXPECT_NEAR(told.gp.predict(same).mean(1), 2, 0.3);
 }
 
 }  // namespace

@@ -51,7 +51,6 @@ class SumProcess {
                    const Eigen::MatrixXd& covariance, const Eigen::VectorXd& mean) const;
   // Of the process's own points.
   const Eigen::VectorXd& values() const { return values_; }
-  std::size_t size() const { return shares_.size(); }
 
  private:
   std::vector<std::vector<SumTerm>> shares_;  // of what was measured; single terms come first

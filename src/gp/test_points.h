@@ -24,11 +24,9 @@ inline GpData smooth_data(Eigen::Index n, Eigen::Index dimensions, double noise,
   return data;
 }
 
-// The same with a basis of 1 and the first input, and uneven noise weights.
-inline GpData data_with_basis(Eigen::Index n, Eigen::Index dimensions, double noise, unsigned seed) {
+// The same with uneven noise weights.
+inline GpData weighted_data(Eigen::Index n, Eigen::Index dimensions, double noise, unsigned seed) {
   GpData data = smooth_data(n, dimensions, noise, seed);
-  data.basis.resize(n, 2);
-  data.basis << Eigen::VectorXd::Ones(n), data.x.col(0);
   data.noise_weights = random_matrix(n, 1, seed + 2).array() + 0.5;
   return data;
 }

@@ -52,7 +52,6 @@ SurfaceOptions default_surface_options() {
   // Costs step from one channel number to the next, as kernels and their blocks do (docs/accuracy.md).
   options.gp.kernel = KernelType::kMatern12;
   options.gp.restarts = 3;
-  options.gp.subtract_mean = true;
   // With a dozen points the likelihood alone cannot tell noise from wiggles; measurements have told
   // us how noisy they are, and surfaces bend over a good part of their range.
   options.gp.length_prior = LogPrior{0.7, 0.7};
