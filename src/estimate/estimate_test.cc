@@ -77,28 +77,6 @@ TEST_F(EstimateTest, IsTheSumOfItsLayers) {
   EXPECT_EQ(e.layers.size(), 5u);
 }
 
-TEST_F(EstimateTest, KindsThatBeginAlikeErrTogether) {
-  device_.rough = 1.4;
-  profile("resnet18-cifar:w1=16,w2=16,w3=16,w4=16");
-  // A residual block's two convolutions: one has a ReLU behind it, both have as many channels.
-  std::vector<Layer> block;
-  for (const Layer& layer : parse_layers(build(parse_zoo("resnet18-cifar:w1=11")), 4)) {
-    if (layer.kind.first_op_word() == "conv3x3p1nb@32x32b4" && block.size() < 2) block.push_back(layer);
-  }
-  ASSERT_EQ(block.size(), 2u);
-  ASSERT_NE(block[0].key(), block[1].key());
-  const auto surface_of = surface_map(split_plans(block));
-  const LayerModels models(profile_, split_plans(block));
-  const auto deviation_of = [&](const std::vector<Layer>& layers) {
-    return std::sqrt(sum_layers(models, layers, surface_of, Quantity::kTime).variance);
-  };
-  const double one = deviation_of({block[0]}), other = deviation_of({block[1]});
-  ASSERT_GT(one, 0);
-  EXPECT_NEAR(deviation_of(block) / (one + other), 1, 1e-9);
-  block[1].channels.out = 12;  // elsewhere on its surface, nothing is known of what they share
-  EXPECT_NEAR(deviation_of(block) / std::hypot(one, deviation_of({block[1]})), 1, 1e-9);
-}
-
 TEST_F(EstimateTest, PaperSubtractsItsNeighbours) {
   profile("cnn5", "paper");
   const Network network = build(parse_zoo("cnn5"));

@@ -9,7 +9,6 @@
 
 #include "gp/cholesky.h"
 #include "gp/gp_options.h"
-#include "gp/whiten.h"
 
 namespace ampere {
 
@@ -45,11 +44,6 @@ class Gp {
   GpPrediction predict(const Eigen::MatrixXd& x) const;
   GpJointPrediction joint(const Eigen::MatrixXd& x) const;
 
-  // How far each observation is off what the others predict there, in predicted standard deviations (noise
-  // included): about one for a process that knows what it does not know. Hyperparameters and the constant
-  // stay as fitted to all.
-  Eigen::VectorXd leave_one_out() const;
-
   // Log density of the observations in their own units.
   double log_marginal_likelihood() const { return factor_.log_likelihood; }
 
@@ -64,8 +58,6 @@ class Gp {
   Eigen::MatrixXd scaled(const Eigen::MatrixXd& x) const;
   // Covariances a priori between two sets of points, given over their length-scales, one point per row.
   Eigen::MatrixXd covariance(const Eigen::MatrixXd& scaled_rows, const Eigen::MatrixXd& scaled_columns) const;
-  // Covariances between the observations and a few points over their length-scales, one point per lane.
-  void fill_lanes(const Eigen::ArrayXXd& points, Whitener::Lanes* lanes) const;
 
   GpData data_;
   Hyperparameters hyperparameters_;

@@ -7,7 +7,6 @@
 #include "gp/exp_minus.h"
 #include "gp/large_cholesky.h"
 #include "gp/test_points.h"
-#include "gp/whiten.h"
 
 namespace ampere {
 namespace {
@@ -47,22 +46,10 @@ void say_factors() {
   }
 }
 
-void say_whitened() {
-  constexpr Eigen::Index kSize = 101;
-  Eigen::MatrixXd lower = 0.1 * random_matrix(kSize, kSize, 3);
-  lower.diagonal().array() += 1;
-  const Whitener whitener(lower);
-  Whitener::Lanes lanes = Whitener::Lanes::Zero(Whitener::kLanes, whitener.padded_size());
-  lanes.leftCols(kSize) = random_matrix(Whitener::kLanes, kSize, 4);
-  whitener.apply(&lanes);
-  for (const double v : lanes.reshaped()) say("whitened", kSameDigits, v);
-}
-
 }  // namespace
 }  // namespace ampere
 
 int main() {
   ampere::say_exponentials();
   ampere::say_factors();
-  ampere::say_whitened();
 }

@@ -10,6 +10,7 @@ namespace {
 
 // Observations per step of mean_at, on the stack.
 constexpr Eigen::Index kStep = 64;
+constexpr Eigen::Index kTogether = 64;
 
 }  // namespace
 
@@ -56,45 +57,21 @@ Eigen::MatrixXd Gp::covariance(const Eigen::MatrixXd& scaled_rows,
   return k;
 }
 
-// Rasmussen & Williams 2006, eq. 2.25 and 2.26. Works through a few query points at a time, one per lane, so
-// that everything about them stays in the nearest cache.
+// Rasmussen & Williams 2006, eq. 2.25 and 2.26; some points at a time, since there may be thousands.
 GpPrediction Gp::predict(const Eigen::MatrixXd& x) const {
   check_query(x);
-  constexpr Eigen::Index kLanes = Whitener::kLanes;
-  const double signal_variance = hyperparameters_.signal_sd * hyperparameters_.signal_sd;
-  const Whitener whitener(factor_.chol);
-  Whitener::Lanes lanes = Whitener::Lanes::Zero(kLanes, whitener.padded_size());
-  auto used = lanes.leftCols(size());  // covariances with the observations, then whitened ones
-  Eigen::ArrayXXd points(kLanes, dimensions());
+  const Eigen::MatrixXd points = scaled(x);
   GpPrediction prediction{Eigen::VectorXd(x.rows()), Eigen::VectorXd(x.rows())};
-  for (Eigen::Index first = 0; first < x.rows(); first += kLanes) {
-    const Eigen::Index m = std::min(kLanes, x.rows() - first);
-    for (Eigen::Index i = 0; i < kLanes; ++i) {
-      const Eigen::Index row = first + std::min(i, m - 1);  // spare lanes repeat the last point
-      points.row(i) = x.row(row).array() / hyperparameters_.length_scales.transpose().array();
-    }
-    fill_lanes(points, &lanes);
-    const Eigen::Matrix<double, kLanes, 1> mean = used * factor_.alpha;
-    whitener.apply(&lanes);
-    const Eigen::Array<double, kLanes, 1> variance = signal_variance - used.rowwise().squaredNorm().array();
-    prediction.mean.segment(first, m) = mean.head(m).array() + offset_;
-    prediction.variance.segment(first, m) = variance.head(m).max(0);
+  for (Eigen::Index first = 0; first < x.rows(); first += kTogether) {
+    const Eigen::Index m = std::min(kTogether, x.rows() - first);
+    Eigen::MatrixXd block = covariance(scaled_x_, points.middleRows(first, m));
+    prediction.mean.segment(first, m) = (block.transpose() * factor_.alpha).array() + offset_;
+    factor_.chol.triangularView<Eigen::Lower>().solveInPlace(block);
+    prediction.variance.segment(first, m) = block.colwise().squaredNorm();
   }
+  const double signal_variance = hyperparameters_.signal_sd * hyperparameters_.signal_sd;
+  prediction.variance = (signal_variance - prediction.variance.array()).max(0);
   return prediction;
-}
-
-void Gp::fill_lanes(const Eigen::ArrayXXd& points, Whitener::Lanes* lanes) const {
-  Eigen::Array<double, Whitener::kLanes, 1> r2;
-  for (Eigen::Index i = 0; i < size(); ++i) {
-    r2.setZero();
-    for (Eigen::Index j = 0; j < dimensions(); ++j) {
-      r2 += (points.col(j).head<Whitener::kLanes>() - scaled_x_(i, j)).square();
-    }
-    lanes->col(i) = r2;
-  }
-  auto used = lanes->leftCols(size());
-  correlate(kernel_, static_cast<std::size_t>(used.size()), used.data(), used.data(), nullptr);
-  used *= hyperparameters_.signal_sd * hyperparameters_.signal_sd;
 }
 
 GpJointPrediction Gp::joint(const Eigen::MatrixXd& x) const {
@@ -108,13 +85,6 @@ GpJointPrediction Gp::joint(const Eigen::MatrixXd& x) const {
   prediction.covariance.triangularView<Eigen::StrictlyUpper>() = prediction.covariance.transpose();
   prediction.covariance.diagonal() = prediction.covariance.diagonal().cwiseMax(0);
   return prediction;
-}
-
-// Rasmussen & Williams 2006, section 5.4.2.
-Eigen::VectorXd Gp::leave_one_out() const {
-  Eigen::MatrixXd whitened = Eigen::MatrixXd::Identity(size(), size());
-  factor_.chol.triangularView<Eigen::Lower>().solveInPlace(whitened);
-  return factor_.alpha.array() / whitened.colwise().squaredNorm().transpose().array().sqrt();
 }
 
 }  // namespace ampere

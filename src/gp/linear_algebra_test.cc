@@ -1,4 +1,4 @@
-// Tests of exp_minus, whiten and cholesky: the arithmetic under the Gaussian process.
+// Tests of exp_minus and cholesky: the arithmetic under the Gaussian process.
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
@@ -9,7 +9,6 @@
 #include "gp/exp_minus.h"
 #include "gp/large_cholesky.h"
 #include "gp/test_points.h"
-#include "gp/whiten.h"
 
 namespace ampere {
 namespace {
@@ -134,21 +133,6 @@ TEST(Cholesky, JitterGrowsAndEnds) {
     jitter = next;
   }
   EXPECT_EQ(steps, 10);
-}
-
-TEST(Whitener, SolvesForEveryLane) {
-  for (const Eigen::Index n : kSizes) {
-    Eigen::MatrixXd lower = positive_definite(n, 12);
-    ASSERT_TRUE(cholesky_in_place(&lower));
-    const Whitener whitener(lower);
-    Whitener::Lanes lanes = Whitener::Lanes::Zero(Whitener::kLanes, whitener.padded_size());
-    const Eigen::MatrixXd k = random_matrix(Whitener::kLanes, n, 13);
-    lanes.leftCols(n) = k;
-    whitener.apply(&lanes);
-    const Eigen::MatrixXd back = lower.triangularView<Eigen::Lower>() * lanes.leftCols(n).transpose();
-    EXPECT_LT(relative_error(back.transpose(), k), 1e-13) << n;
-    EXPECT_EQ(lanes.rightCols(whitener.padded_size() - n).cwiseAbs().sum(), 0);
-  }
 }
 
 TEST(Condition, IsTheTextbookFormula) {

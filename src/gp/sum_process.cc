@@ -53,15 +53,19 @@ Eigen::MatrixXd of_sums(const std::vector<std::vector<SumTerm>>& shares, const E
   return out;
 }
 
-// The covariances of measured sums, in rows from `first` on; those before have one term each.
+// The covariances of measured sums, in rows from `first` on, lower half; those before have one term each.
+// `with_points`, a column for each of these, is given to be filled anew each time: memory is dear to get.
 void fill_covariances(const Eigen::MatrixXd& of_points, const std::vector<std::vector<SumTerm>>& sums,
-                      Eigen::Index first, Eigen::MatrixXd& out) {
-  const std::vector<std::vector<SumTerm>> some(sums.begin() + first, sums.end());
-  const auto n = static_cast<Eigen::Index>(some.size());
-  const Eigen::MatrixXd with_points = of_sums(some, of_points);
-  for (Eigen::Index i = 0; i < first; ++i)
-    out.col(i).tail(n) = with_points.col(sums[static_cast<std::size_t>(i)].front().point);
-  out.bottomRightCorner(n, n) = of_sums(some, with_points.transpose());
+                      Eigen::Index first, Eigen::MatrixXd& with_points, Eigen::MatrixXd& out) {
+  for (Eigen::Index j = first; j < out.rows(); ++j) {
+    auto column = with_points.col(j - first);
+    column.setZero();
+    for (const SumTerm& t : sums[static_cast<std::size_t>(j)]) column += t.weight * of_points.col(t.point);
+    for (Eigen::Index i = 0; i < first; ++i)
+      out(j, i) = column(sums[static_cast<std::size_t>(i)].front().point);
+    for (Eigen::Index i = j; i < out.rows(); ++i)
+      out(i, j) = share_of(sums[static_cast<std::size_t>(i)], column.data());
+  }
 }
 
 Error not_positive_definite() {
@@ -99,7 +103,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     }
     return sum;
   };
-  Eigen::MatrixXd factor(n, n);
+  Eigen::MatrixXd factor(n, n), with_points(mean.size(), n - straight);
   // What single terms tell comes first: around that, the shares of the others are nearly right.
   if (straight > 0) {
     const auto single = [&](Eigen::Index i) {
@@ -134,7 +138,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
       rest(i) = one.log_value - to_shares(shares_.back(), values_);
       for (const SumTerm& t : shares_.back()) rest(i) += t.weight * (values_(t.point) - mean(t.point));
     }
-    fill_covariances(covariance, shares_, straight, factor);
+    fill_covariances(covariance, shares_, straight, with_points, factor);
     factor.diagonal().tail(n - straight) += variance.tail(n - straight);
     if (!continue_cholesky(&factor, straight)) throw not_positive_definite();
     solved_ = factor.triangularView<Eigen::Lower>().solve(rest);

@@ -11,7 +11,7 @@ namespace ampere {
 namespace {
 
 // How far single networks are believed to be off besides, and how many networks that belief is worth.
-constexpr double kSpread = 0.03;
+constexpr double kSpread = 0.02;
 constexpr double kSpreadWeight = 2;
 constexpr double kLeastSpread = 0.004;
 // A network much smaller than any that was trained is not believed to be all fixed part.

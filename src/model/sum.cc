@@ -18,32 +18,6 @@ std::map<std::string, std::string> surface_map(const std::vector<SurfacePlan>& p
 
 namespace {
 
-// Kinds that begin with the same op differ by a ReLU, say, and at the same channels they run the same costly
-// kernels: what one surface misses there the other misses too. Deviations of such layers add up like those of
-// one layer that is there several times.
-class AlikeLayers {
- public:
-  void add(const Layer& layer, double deviation) {
-    deviations_[{to_word(layer.role) + layer.kind.first_op_word(), layer.channels}].push_back(deviation);
-  }
-  // Beyond the sum of squares.
-  double covariance() const {
-    double all = 0;
-    for (const auto& [place, deviations] : deviations_) {
-      double sum = 0, squares = 0;
-      for (const double d : deviations) {
-        sum += d;
-        squares += d * d;
-      }
-      all += sum * sum - squares;
-    }
-    return all;
-  }
-
- private:
-  std::map<std::pair<std::string, Channels>, std::vector<double>> deviations_;
-};
-
 using Predict = std::function<SurfacePrediction(const std::string& key, const std::vector<Channels>& places)>;
 
 using Members = std::map<std::string, std::vector<std::size_t>>;  // layers by surface
@@ -98,7 +72,6 @@ LayerSum sum_by(const LayerModels& models, const Predict& predict, bool energy,
   }
   add_unmeasured(models, unmeasured, energy, sum);
   const double of_unmeasured = sum.variance;
-  AlikeLayers alike;
   for (const auto& [key, members] : by_surface) {
     check_deadline();
     // Deep networks repeat the same layer many times: predict each place once, count it often.
@@ -120,11 +93,9 @@ LayerSum sum_by(const LayerModels& models, const Predict& predict, bool energy,
         sum.layer_mean[i] = p.mean(row);
         sum.layer_deviation[i] = deviation;
       }
-      alike.add(layers[same.front()], count(row) * deviation);
       ++row;
     }
   }
-  sum.variance += alike.covariance();
   sum.variance_if_measured += sum.variance - of_unmeasured;
   return sum;
 }

@@ -41,12 +41,6 @@ void bound_signal(const GpData& data, GpOptions& gp) {
 
 }  // namespace
 
-double caution(const Gp& gp) {
-  constexpr Eigen::Index kEnough = 6;
-  if (gp.size() < kEnough) return 1;
-  return std::clamp(gp.leave_one_out().squaredNorm() / static_cast<double>(gp.size()), 1.0, 16.0);
-}
-
 SurfaceOptions default_surface_options() {
   SurfaceOptions options;
   // Costs step from one channel number to the next, as kernels and their blocks do (docs/accuracy.md).
@@ -85,7 +79,6 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
   const GpData seen = data();
   fitted_ =
       std::make_shared<const SteppedGp>(fit_with_steps(seen, process_options(seen), options_.most_steps));
-  caution_ = caution(gp());
   for (const Observation& o : observations_) know(o);
 }
 
@@ -129,7 +122,6 @@ void SurfaceModel::narrow(const std::vector<SurfaceStep>& elsewhere) {
   const GpData seen = data();
   fitted_ = std::make_shared<const SteppedGp>(
       fit_given_steps(seen, process_options(seen), std::move(steps), gp().hyperparameters()));
-  caution_ = caution(gp());
 }
 
 void SurfaceModel::know(const Observation& observation) { known_[observation.channels] = observation; }
@@ -224,7 +216,6 @@ SurfacePrediction SurfaceModel::at(const std::vector<Channels>& places) const {
   Eigen::MatrixXd log_covariance = joint.covariance;
   const double roughness = gp().hyperparameters().noise_sd;
   log_covariance.diagonal().array() += roughness * roughness;
-  log_covariance *= caution_;
   log_covariance.diagonal() += fitted_->undecided(rows);
   // All places outside of the points err alike: what the rates do out there is one thing.
   Eigen::VectorXd outside(n);

@@ -48,10 +48,6 @@ struct SurfaceStep {
   std::int64_t from, to;
 };
 
-// By how much variances of a fitted process must grow so that they hold what its own points show when each is
-// predicted by the others; 1 where they do.
-double caution(const Gp& gp);
-
 class SurfaceModel {
  public:
   // One observation is enough. `cost` is that of the kind.
@@ -105,7 +101,6 @@ class SurfaceModel {
   std::map<Channels, Observation> known_;
   Domain seen_;  // of the observations
   Mean mean_;
-  double caution_ = 1;  // factor on the process's variances
   std::shared_ptr<const SteppedGp> fitted_;
 };
 
