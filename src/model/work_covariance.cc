@@ -14,9 +14,7 @@ double square(double x) { return x * x; }
 
 // Standard deviations of the logarithm of a time, and lengths over which calls are alike, in the units of
 // coordinates_of(): most are powers of two. docs/one_model.md says where they come from.
-constexpr double kAll = 0.5;   // a factor that all calls share
-constexpr double kSize = 0.4;  // calls of one size are alike, whatever they do
-constexpr double kSizeLength = 6;
+constexpr double kAll = 0.5;      // a factor that all calls share
 constexpr double kFamily = 0.84;  // a factor that a family has
 constexpr double kShape = 0.84;   // what depends on the shape, smoothly
 constexpr double kRough = 0.25;   // and roughly
@@ -42,23 +40,11 @@ double squared_distance(const WorkPoint& a, const WorkPoint& b) {
   return distance;
 }
 
-// One call with many: those of its family, whose distances are over all coordinates, and all of them, whose
-// sizes alone count.
+// One call with many.
 void covariances_with(const WorkPoint& b, const std::vector<WorkPoint>& a, std::size_t first, double* out) {
-  std::array<double, kChunk> apart, root, decay;
-  for (std::size_t begin = first; begin < a.size(); begin += kChunk) {
-    const std::size_t count = std::min(kChunk, a.size() - begin);
-    for (std::size_t i = 0; i < count; ++i) {
-      const Coordinates& x = a[begin + i].coordinates;
-      apart[i] = 0;
-      for (std::size_t k = 0; k < kSizeCoordinates; ++k) apart[i] += square(x[k] - b.coordinates[k]);
-    }
-    exp_minus_root(count, 5 / square(kSizeLength), apart.data(), root.data(), decay.data());
-    for (std::size_t i = 0; i < count; ++i)
-      out[begin + i] = square(kAll) + square(kSize) * (1 + root[i] + square(root[i]) / 3) * decay[i];
-  }
+  std::fill(out + first, out + a.size(), square(kAll));
+  std::array<double, kChunk> apart, root, decay, roughness, rough;
   std::array<std::size_t, kChunk> related;
-  std::array<double, kChunk> roughness, rough;
   for (std::size_t at = first; at < a.size();) {
     std::size_t count = 0;
     for (; at < a.size() && count < kChunk; ++at) {

@@ -71,8 +71,6 @@ inline constexpr std::size_t kCoordinates = 16;
 using Coordinates = std::array<double, kCoordinates>;
 // `roof_s`: what the device needs for it at best.
 Coordinates coordinates_of(const OpWork& work, double roof_s);
-// Of those, the ones that are told by how much work it is, whatever the work is.
-inline constexpr std::size_t kSizeCoordinates = 3;
 inline constexpr std::size_t kPhaseCoordinate = kCoordinates - 1;
 
 }  // namespace ampere
