@@ -451,6 +451,10 @@ TEST(Composition, TellsAFixedPartFromAFactor) {
     EXPECT_NEAR(learn_composition(large, kOfDevice).factor(4.0), by, 0.06 * by);
   }
   EXPECT_LE(wait.factor(1e-9), 2) << "nothing is all waiting";
+  // Sums that tell next to nothing of the wholes: that is learned, and what is kept of it can be read again.
+  const CompositionError wild = learn_composition({{1, 0.001}, {0.5, 0.002}, {3, 0.001}}, kOfHost);
+  EXPECT_GT(wild.factor(1), 10);
+  EXPECT_LT(wild.deviation, 100);
 }
 
 TEST(Interval, IsAroundTheMeanAndPositive) {

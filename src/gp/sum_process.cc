@@ -124,11 +124,10 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     head.triangularView<Eigen::Lower>().solveInPlace(told);
     head.triangularView<Eigen::Lower>().adjoint().solveInPlace(told);
     for (Eigen::Index i = 0; i < straight; ++i) behind_(single(i)) += told(i);
-    values_ = mean + covariance * behind_;
+    values_ = mean + covariance.selfadjointView<Eigen::Lower>() * behind_;
     factor.topLeftCorner(straight, straight) = head;
   }
-  double gained = INFINITY, before = misfit(values_, behind_);
-  bool whole = true;  // the last step was not shortened
+  double before = misfit(values_, behind_);
   for (int round = 0;; ++round) {
     shares_.clear();
     Eigen::VectorXd rest(n);
@@ -143,15 +142,11 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     if (!continue_cholesky(&factor, straight)) throw not_positive_definite();
     solved_ = factor.triangularView<Eigen::Lower>().solve(rest);
     factor.triangularView<Eigen::Lower>().adjoint().solveInPlace(solved_);
-    Eigen::VectorXd straightened = Eigen::VectorXd::Zero(mean.size());
+    Eigen::VectorXd towards = -behind_;
     for (Eigen::Index i = 0; i < n; ++i) {
-      for (const SumTerm& t : shares_[static_cast<std::size_t>(i)])
-        straightened(t.point) += t.weight * solved_(i);
+      for (const SumTerm& t : shares_[static_cast<std::size_t>(i)]) towards(t.point) += t.weight * solved_(i);
     }
-    const bool settled = whole && gained < std::max(kSettled * static_cast<double>(n), kLeastGained * before);
-    const bool last = settled || round == kRounds || straight == n;
-    const Eigen::VectorXd towards = straightened - behind_;
-    const Eigen::VectorXd step = mean + covariance * straightened - values_;
+    const Eigen::VectorXd step = covariance.selfadjointView<Eigen::Lower>() * towards;
     double length = 1, after = misfit(values_ + step, behind_ + towards);
     for (int i = 0; i < kHalvings && !(after < before); ++i) {
       length /= 2;
@@ -160,10 +155,10 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     if (!(after < before)) break;  // none is better
     values_ += length * step;
     behind_ += length * towards;
-    if (last) break;
-    whole = length == 1;
-    gained = before - after;
+    const double gained = before - after;
     before = after;
+    const bool settled = gained < std::max(kSettled * static_cast<double>(n), kLeastGained * before);
+    if ((settled && length == 1) || round == kRounds || straight == n) break;
   }
   factor_ = PackedFactor(factor);
   // What is left of each, as at the very solution: the last step may have been shortened.
