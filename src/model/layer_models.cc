@@ -173,6 +173,7 @@ WorkCosts LayerModels::unmeasured_means(const std::vector<LayerPlace>& places) c
 const WorkCosts& LayerModels::unmeasured(const std::vector<LayerPlace>& places) const {
   const std::vector<AskedWork> asked = asked_of(places);
   std::vector<std::string> names;
+  names.reserve(asked.size());
   for (const AskedWork& one : asked) names.push_back(one.place);
   const WorkModel* model = works();
   FittedModels& fitted = *profile_.fitted_;
@@ -259,9 +260,9 @@ const SurfaceModel& LayerModels::own_model(const std::string& key, Quantity quan
   if (seen.empty())
     throw Error(ErrorKind::kNotProfiled, "nothing was measured for " + key + "; run ampere profile");
   const Stopwatch watch(profile_.fitted_->seconds);
-  auto made =
-      std::make_shared<SurfaceModel>(std::move(seen), p.kind.surface, cost_of(p),
-                                     p.as_published ? paper_surface_options() : default_surface_options());
+  auto made = std::make_shared<SurfaceModel>(
+      std::move(seen), p.kind.surface, cost_of(p),
+      p.as_published ? paper_surface_options() : default_surface_options(!profile_.two_clocks()));
   for (const Observation& o : probed) made->know(o);
   fitted = {behind, std::move(made)};
   return *fitted.model;

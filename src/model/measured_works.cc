@@ -150,9 +150,10 @@ std::vector<Source> sources_of(const DeviceProfile& profile) {
       elsewhere[{recipe, p.surface}].push_back(std::move(p));
   }
   for (Source& source : out) {
-    source.points = source.recipe == profile.recipe()
-                        ? profile.points(source.surface.name)
-                        : std::move(elsewhere[{source.recipe, source.surface.name}]);
+    if (source.recipe == profile.recipe())
+      source.points = profile.points(source.surface.name);
+    else
+      source.points = std::move(elsewhere[{source.recipe, source.surface.name}]);
   }
   return out;
 }

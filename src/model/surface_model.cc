@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "gp/gp_data.h"
@@ -41,8 +42,9 @@ void bound_signal(const GpData& data, GpOptions& gp) {
 
 }  // namespace
 
-SurfaceOptions default_surface_options() {
+SurfaceOptions default_surface_options(bool processor) {
   SurfaceOptions options;
+  if (processor) options.block = 16;
   // Costs step from one channel number to the next, as kernels and their blocks do (docs/accuracy.md).
   options.gp.kernel = KernelType::kMatern12;
   options.gp.restarts = 3;
@@ -75,11 +77,22 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
            {observations_[0].channels.out, observations_[0].channels.out, 1}};
   for (const Observation& o : observations_)
     seen_ = united(seen_, {{o.channels.in, o.channels.in, 1}, {o.channels.out, o.channels.out, 1}});
-  mean_ = fit_mean();
-  const GpData seen = data();
-  fitted_ =
-      std::make_shared<const SteppedGp>(fit_with_steps(seen, process_options(seen), options_.most_steps));
+  mean_ = fit_mean(1);
+  fitted_ = fit_process();
+  if (options_.physical_mean && options_.block > 1) {
+    const Mean plain = std::exchange(mean_, fit_mean(options_.block));
+    const auto in_blocks = fit_process();
+    if (in_blocks->gp.log_marginal_likelihood() > gp().log_marginal_likelihood())
+      fitted_ = in_blocks;
+    else
+      mean_ = plain;
+  }
   for (const Observation& o : observations_) know(o);
+}
+
+std::shared_ptr<const SteppedGp> SurfaceModel::fit_process() const {
+  const GpData seen = data();
+  return std::make_shared<const SteppedGp>(fit_with_steps(seen, process_options(seen), options_.most_steps));
 }
 
 GpData SurfaceModel::data() const {
@@ -126,7 +139,7 @@ void SurfaceModel::narrow(const std::vector<SurfaceStep>& elsewhere) {
 
 void SurfaceModel::know(const Observation& observation) { known_[observation.channels] = observation; }
 
-SurfaceModel::Mean SurfaceModel::fit_mean() const {
+SurfaceModel::Mean SurfaceModel::fit_mean(std::int64_t block) const {
   if (!options_.physical_mean) return {};
   const auto n = static_cast<Eigen::Index>(observations_.size());
   Eigen::MatrixXd terms(n, 3);
@@ -134,19 +147,24 @@ SurfaceModel::Mean SurfaceModel::fit_mean() const {
     const Observation& o = observations_[static_cast<std::size_t>(i)];
     // Divided by the value: relative errors count, as everywhere.
     terms(i, 0) = 1 / o.value;
-    terms(i, 1) = cost_.flops(o.channels) / o.value;
+    terms(i, 1) = flops(o.channels, block) / o.value;
     terms(i, 2) = cost_.bytes(o.channels) / o.value;
   }
   const Eigen::VectorXd scale = terms.colwise().norm().cwiseMax(1e-300).transpose();
   const Eigen::VectorXd k =
       nonnegative_least_squares(terms * scale.cwiseInverse().asDiagonal(), Eigen::VectorXd::Ones(n))
           .cwiseQuotient(scale);
-  return {k(0), k(1), k(2)};
+  return {k(0), k(1), k(2), block};
+}
+
+double SurfaceModel::flops(Channels c, std::int64_t block) const {
+  const auto whole = [&](std::int64_t v) { return (v + block - 1) / block * block; };
+  return cost_.flops({whole(c.in), whole(c.out)});
 }
 
 double SurfaceModel::physical(Channels c) const {
   if (!options_.physical_mean) return options_.logarithmic ? 1 : 0;
-  return mean_.fixed + mean_.per_flop * cost_.flops(c) + mean_.per_byte * cost_.bytes(c);
+  return mean_.fixed + mean_.per_flop * flops(c, mean_.block) + mean_.per_byte * cost_.bytes(c);
 }
 
 double SurfaceModel::coordinate(std::int64_t channels) const {

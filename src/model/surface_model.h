@@ -29,11 +29,14 @@ struct SurfaceOptions {
   // Mean a + b * FLOPs + c * bytes with a, b, c not negative; the process learns what it misses.
   // Without it the mean is constant.
   bool physical_mean = true;
+  // FLOPs are counted in whole blocks of so many channels where that makes the points likelier. 1: never.
+  std::int64_t block = 1;
   // Most channel numbers at which the surface steps (gp/steps.h); 0: it is smooth.
   int most_steps = 4;
   GpOptions gp;
 };
-SurfaceOptions default_surface_options();
+// On processors libraries compute in blocks of 16 channels: 17 cost what 32 do (docs/accuracy.md).
+SurfaceOptions default_surface_options(bool processor = false);
 SurfaceOptions paper_surface_options();
 
 // Means and covariances of the values at several distinct places, in joules or seconds.
@@ -80,8 +83,11 @@ class SurfaceModel {
   // What the process is added to, or multiplied by.
   struct Mean {
     double fixed = 1, per_flop = 0, per_byte = 0;
+    std::int64_t block = 1;
   };
-  Mean fit_mean() const;
+  Mean fit_mean(std::int64_t block) const;
+  std::shared_ptr<const SteppedGp> fit_process() const;
+  double flops(Channels c, std::int64_t block) const;
   GpData data() const;
   GpOptions process_options(const GpData& data) const;
   double physical(Channels c) const;

@@ -56,5 +56,29 @@ TEST(SurfaceModel, LearnsFromOthersWhereItSteps) {
   EXPECT_NEAR(model.at({between}).mean(0), model.mean_at(between), 1e-12);
 }
 
+TEST(SurfaceModel, CountsWholeBlocksOnProcessors) {
+  const LayerKind kind = parse_layers(build(parse_zoo("cnn5")), 4).at(1).kind;
+  const CostPolynomial cost(kind, true);
+  const auto truth = [&](std::int64_t in, std::int64_t out) {
+    return 1e-11 * cost.flops({(in + 15) / 16 * 16, (out + 15) / 16 * 16});
+  };
+  std::vector<Observation> seen;
+  for (const std::int64_t in : {1, 9, 23, 40, 55, 64}) {
+    for (const std::int64_t out : {1, 14, 30, 52, 75, 128})
+      seen.push_back({{in, out}, truth(in, out), 0.002, 0.005});
+  }
+  const SurfaceModel in_blocks(seen, Surface::kInOut, cost, default_surface_options(true));
+  const SurfaceModel plain(seen, Surface::kInOut, cost, default_surface_options());
+  for (const Channels place : {Channels{16, 16}, Channels{17, 48}, Channels{32, 65}}) {
+    const double expected = truth(place.in, place.out);
+    EXPECT_NEAR(in_blocks.mean_at(place), expected, 0.01 * expected);
+    EXPECT_GT(std::abs(plain.mean_at(place) - expected), 0.01 * expected);
+  }
+  // Where nothing comes in blocks, none are counted.
+  for (Observation& o : seen) o.value = 1e-11 * cost.flops(o.channels);
+  const SurfaceModel without(seen, Surface::kInOut, cost, default_surface_options(true));
+  EXPECT_NEAR(without.mean_at({17, 17}), 1e-11 * cost.flops({17, 17}), 1e-13 * cost.flops({17, 17}));
+}
+
 }  // namespace
 }  // namespace ampere

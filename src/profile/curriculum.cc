@@ -72,6 +72,7 @@ std::vector<int> curriculum(const std::vector<MeasurableWork>& candidates,
   Conditioned power(std::move(belief.power_covariance),
                     shares_of(population, belief.time_s.cwiseProduct(belief.power_w)));
   std::vector<bool> taken;
+  taken.reserve(candidates.size());
   for (const MeasurableWork& c : candidates) taken.push_back(c.known || c.work.works.empty());
   while (chosen.size() < most) {
     int best = -1;

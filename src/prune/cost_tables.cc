@@ -169,6 +169,7 @@ void CostTables::fill(Table& t, std::size_t row) {
   in_turn(told, kToldAtOnce,
           [&](const std::vector<Channels>& places, Eigen::VectorXd& energies, Eigen::VectorXd& times) {
             std::vector<LayerPlace> asked;
+            asked.reserve(places.size());
             for (const Channels& place : places) asked.push_back({t.surface, place});
             const WorkCosts costs = models_->unmeasured_means(asked);
             energies = costs.energy_j;

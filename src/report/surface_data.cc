@@ -184,9 +184,10 @@ Json steps_data(const LayerModels& models, const KnownSurface& s, Quantity quant
     steps["y"] = grid.out;
   }
   for (std::size_t count : shown_steps(all.size())) {
-    const SurfaceModel model({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)}, surface,
-                             CostPolynomial(s.plan.kind, hands_gradient_down(s.plan.role)),
-                             paper ? paper_surface_options() : default_surface_options());
+    const SurfaceModel model(
+        {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)}, surface,
+        CostPolynomial(s.plan.kind, hands_gradient_down(s.plan.role)),
+        paper ? paper_surface_options() : default_surface_options(!models.profile().two_clocks()));
     const SurfacePrediction p = model.at(grid.places);
     Json fit = {{"points", count}};
     double largest = 0;
