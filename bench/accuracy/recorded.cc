@@ -4,7 +4,8 @@
 //   recorded POINTS.csv MODEL BATCH RECIPE EVALUATION.csv
 //
 // Six of the networks, from the smallest to the largest, teach how layers add up, as whole networks do while
-// a device is profiled; the others are judged.
+// a device is profiled; the others are judged. Points without times of a host are of a processor, on which
+// networks were trained eagerly; on an accelerator they were replayed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,18 +53,18 @@ std::vector<Trained> trained_networks(const std::string& path) {
   return all;
 }
 
-void keep(DeviceProfile& profile, const ExportedPoint& p, const StoredSurface& surface) {
+void keep(DeviceProfile& profile, const ExportedPoint& p, const StoredSurface& surface, bool processor) {
   Measurement m;
   m.time_s = p.time_s;
   m.time_error = 0.002;
   if (p.energy_j > 0) m.energy_j = p.energy_j;
   m.energy_error = 0.01;
-  m.host_s = std::max(p.host_s, 1e-6);
+  if (!processor) m.host_s = std::max(p.host_s, 1e-6);
   m.kernels = p.kernels;
   m.windows = 1;
   m.iterations = 1;
-  m.mode = "replay";
-  m.meter = "nvml";
+  m.mode = processor ? "eager" : "replay";
+  m.meter = "recorded";
   profile.add_point(surface, p.channels, "{}", m);
 }
 
@@ -88,7 +89,8 @@ class Score {
 };
 
 // Takes those that teach out of the networks.
-void learn_from_wholes(DeviceProfile& profile, std::vector<Trained>& networks, std::int64_t batch) {
+void learn_from_wholes(DeviceProfile& profile, std::vector<Trained>& networks, std::int64_t batch,
+                       bool processor) {
   std::vector<WholeComparison> times, energies;
   std::string family;
   const std::size_t last = networks.size() - 1;
@@ -97,13 +99,19 @@ void learn_from_wholes(DeviceProfile& profile, std::vector<Trained>& networks, s
     const Network network = build(parse_zoo(at->name));
     const std::vector<Layer> layers = parse_layers(network, batch);
     const SplitParts parts = split_parts(LayerModels(profile, split_plans(layers), Probes::kNone), layers);
-    times.push_back({at->time_s, parts.device_s, parts.device_s_variance});
-    energies.push_back({at->energy_j, parts.device_j, parts.device_j_variance});
+    const Composed whole = compose(parts, 0);
+    times.push_back(processor ? WholeComparison{at->time_s, whole.time_s, whole.time_s_variance}
+                              : WholeComparison{at->time_s, parts.device_s, parts.device_s_variance});
+    energies.push_back(processor ? WholeComparison{at->energy_j, whole.energy_j, whole.energy_j_variance}
+                                 : WholeComparison{at->energy_j, parts.device_j, parts.device_j_variance});
     family = family_of(network, batch);
     networks.erase(at);
   }
-  keep_composition(profile, kSplit, family, Part::kDeviceTime, learn_composition(times, kOfDevice));
-  keep_composition(profile, kSplit, family, Part::kDeviceEnergy, learn_composition(energies, kOfDevice));
+  const CompositionBelief& belief = processor ? kOfWhole : kOfDevice;
+  keep_composition(profile, kSplit, family, processor ? Part::kTime : Part::kDeviceTime,
+                   learn_composition(times, belief));
+  keep_composition(profile, kSplit, family, processor ? Part::kEnergy : Part::kDeviceEnergy,
+                   learn_composition(energies, belief));
 }
 
 void run(const std::string& path, const std::string& model, std::int64_t batch, const std::string& recipe,
@@ -112,30 +120,36 @@ void run(const std::string& path, const std::string& model, std::int64_t batch, 
       std::filesystem::temp_directory_path() / ("ampere-recorded-" + std::to_string(getpid()) + ".db");
   std::filesystem::remove(file);
   Store store(file.string());
-  const std::string device = store.add_device({{"name", "recorded"}, {"type", "cuda"}, {"meter", "nvml"}});
+  const std::vector<ExportedPoint> points = read_points(path);
+  const bool processor =
+      std::all_of(points.begin(), points.end(), [](const ExportedPoint& p) { return p.host_s == 0; });
+  const std::string device =
+      store.add_device({{"name", "recorded"}, {"type", processor ? "cpu" : "cuda"}, {"meter", "recorded"}});
   DeviceProfile profile(store, device, recipe);
-  profile.set_idle_power_w(kIdleW, false);
-  // That an empty iteration's host was timed tells that there are two clocks; nothing replayed contains it.
-  keep(profile, {"", recipe, "", "", {0, 0}, kEmpty_s, 0, kEmpty_s, {}}, empty_surface());
+  if (!processor) {
+    profile.set_idle_power_w(kIdleW, false);
+    // That an empty iteration's host was timed tells that there are two clocks; nothing replayed contains it.
+    keep(profile, {"", recipe, "", "", {0, 0}, kEmpty_s, 0, kEmpty_s, {}}, empty_surface(), processor);
+  }
   std::map<std::string, SurfacePlan> plans;
   for (const SurfacePlan& plan : split_plans(parse_layers(build(parse_zoo(model)), batch)))
     plans.emplace(plan.key, plan);
-  const std::vector<ExportedPoint> points = read_points(path);
   const auto keep_all = [&](const char* word, const auto& surface_of) {
     for (const ExportedPoint& p : points) {
+      if (p.recipe != recipe || p.point != word) continue;
+      if (processor && p.key == empty_surface().name) keep(profile, p, empty_surface(), processor);
       const auto plan = plans.find(p.key);
-      if (p.recipe == recipe && plan != plans.end() && p.point == word)
-        keep(profile, p, surface_of(plan->second.surface));
+      if (plan != plans.end()) keep(profile, p, surface_of(plan->second.surface), processor);
     }
   };
   keep_all("surface", [](const StoredSurface& s) { return s; });
   std::vector<Trained> networks = trained_networks(evaluation);
-  learn_from_wholes(profile, networks, batch);
+  learn_from_wholes(profile, networks, batch, processor);
   const auto judge = [&](const char* what) {
     Score score;
     for (const Trained& truth : networks)
       score.add(estimate_network(profile, find_method(kSplit), build(parse_zoo(truth.name)), batch,
-                                 MeasureMode::kReplay, Probes::kAll),
+                                 processor ? MeasureMode::kEager : MeasureMode::kReplay, Probes::kAll),
                 truth);
     score.print(what);
   };
