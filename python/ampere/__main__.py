@@ -50,8 +50,9 @@ def arguments() -> argparse.ArgumentParser:
     add("--precision", default="default", help="default, fp32, tf32, bf16 or fp16")
     add("--optimizer", help="sgd, momentum, adam or adamw; without it FUNCTION's, adamw for hf:NAME, else sgd")
     add("--compile", action="store_true", help="as if torch.compile(model) were trained")
-    add("--device", help="cuda, cpu or sheet:NAME; without it an accelerator where there is one")
+    add("--device", help="cuda, cpu, sheet:NAME, stored or stored:ID (of the store); without it an accelerator if there is one")
     add("--store", default="", help="the file where what was measured is kept")
+    add("--told", action="store_true", help="measure nothing: by what was measured before")
     add("--meter", default="", help="the energy meter, see ampere.meters()")
     add("--power-limit", type=float, metavar="WATTS", help="under a power limit of the device, which is modelled")
     add("--clock", type=float, metavar="MHZ", help="at a locked clock of the device, which is modelled")
@@ -69,6 +70,11 @@ def progress(step: _core.Step) -> None:
     print(f"\r{step.task}: {step.done} of {step.of}", end=end, file=sys.stderr, flush=True)
 
 
+def device_of(asked: argparse.Namespace) -> _core.Device | str | None:
+    name, _, which = (asked.device or "").partition(":")
+    return _core.Device.stored(asked.store, which) if name == "stored" else asked.device
+
+
 def estimated(asked: argparse.Namespace) -> Prediction:
     from .estimating import estimate
 
@@ -80,7 +86,8 @@ def estimated(asked: argparse.Namespace) -> Prediction:
         optimizer=asked.optimizer or subject.optimizer,
         precision=asked.precision,
         compile=asked.compile,
-        device=asked.device,
+        device=device_of(asked),
+        exact=False if asked.told else None,
         power_limit=asked.power_limit,
         clock=asked.clock,
         price=asked.price,

@@ -101,6 +101,22 @@ def test_what_was_not_measured_is_told(train, tmp_path, capsys, store, monkeypat
     assert len(said) == 4 and "Linear@3x4" in said[1]
 
 
+def test_a_device_of_the_store(train, tmp_path, capsys, store):
+    """By its id, and nothing is measured there; --told measures nothing here either."""
+    from ampere import stored_devices
+
+    def by(device):
+        return main(["estimate", f"{train}:with_inputs", "--device", device, "--store", str(store)])
+
+    for device in ("stored", f"stored:{stored_devices(store)[0].id[:6]}"):
+        assert by(device) == 6
+        assert "where the device is" in capsys.readouterr().err
+    assert by("stored:none") == 2
+    assert "has the id none" in capsys.readouterr().err
+    assert asked(f"{train}:with_inputs", "--told", tmp_path=tmp_path) == 6
+    assert "exact=False" in capsys.readouterr().err
+
+
 def test_long_errors_are_cut():
     from ampere.__main__ import LINES, shortened
 
