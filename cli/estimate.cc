@@ -126,6 +126,9 @@ std::string networks_were(int count) {
   return count == 1 ? "1 whole network was" : fmt::format("{} whole networks were", count);
 }
 
+// So small a share of the energy is not worth measuring.
+constexpr double kNextToNothing = 0.0005;
+
 // How far above the value the interval reaches.
 double half_width_percent(const Interval& i) { return i.value > 0 ? 100 * (i.high / i.value - 1) : 0; }
 
@@ -193,12 +196,12 @@ void print_text(const EstimateArguments& o, const EstimateAnswer& a) {
   }
   if (a.sheet) {
     say(sheet_note(*a.sheet));
-  } else if (e.unmeasured > 0) {
+  } else if (e.unmeasured > kNextToNothing) {
     const MeasuringGain gain = e.gain.value_or(MeasuringGain{});
     say(fmt::format(
         "{} of this energy is of layers that were never measured on the device; what else was measured tells "
-        "them. --exact (or --probe) would measure {} layer{} in about {} and leave an interval of {:.0f}% "
-        "instead of {:.0f}%",
+        "them. Where the device is, --exact (or --probe) would measure {} layer{} in about {} and leave an "
+        "interval of {:.0f}% instead of {:.0f}%",
         percent_text(e.unmeasured), gain.layers, gain.layers == 1 ? "" : "s", duration_text(gain.seconds),
         half_width_percent(gain.energy_j), half_width_percent(e.energy_j)));
   }
@@ -214,10 +217,28 @@ void print_text(const EstimateArguments& o, const EstimateAnswer& a) {
   }
 }
 
+// The device that the store would have been asked about; absent where there is no store yet.
+std::optional<StoredDevice> device_used_last(const EstimateArguments& o) {
+  try {
+    const StoredDevice device = device_asked_for(Store::to_read(o.common.store), "");
+    if (!device.id.empty()) return device;
+  } catch (const Error&) {  // whoever opens it for good tells why
+  }
+  return std::nullopt;
+}
+
 std::optional<Session> session_to_probe(const EstimateArguments& o) {
   if (!o.probes()) return std::nullopt;
   try {
-    return open_session(o.common);
+    const std::optional<StoredDevice> before = device_used_last(o);
+    Session session = open_session(o.common);
+    if (before && before->id != session.device_id)
+      warn(
+          fmt::format("this measures {}, which is here, and not {} ({}), which the store was used for last; "
+                      "from now on the store is asked about {}",
+                      session.fingerprint.value("name", "?"), before->fingerprint.value("name", "?"),
+                      before->id.substr(0, 8), session.device_id.substr(0, 8)));
+    return session;
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::kWorker) throw;
     warn(fmt::format("nothing is probed, since no worker answers: {}", e.what()));
@@ -332,9 +353,11 @@ class Asked {
             error.kind(),
             fmt::format("{}\nand a data sheet does not tell them: measure them on the device", error.what()));
       const std::string precision = other_precision(store, device, network, a.setup, o.asked());
-      throw Error(error.kind(), fmt::format("{}{}\nrun: {}", error.what(),
-                                            precision.empty() ? other_devices(o, store, device) : precision,
-                                            profile_command(o.model, o.common, o.method)));
+      throw Error(
+          error.kind(),
+          fmt::format("{}{}\nrun: {}\nor measure the device for any network: {}", error.what(),
+                      precision.empty() ? other_devices(o, store, device) : precision,
+                      profile_command(o.model, o.common, o.method), device_command(o.model, o.common)));
     }
     a.job = job_length(o.samples, o.model.batch, o.epochs);
     if (o.sustained) sustain(store, device, a);
@@ -416,7 +439,10 @@ void run(EstimateArguments o) {
   for (const std::int64_t batch : o.batches) asked.load(batch);
   check(o.asked());
   if (o.probes() && !o.common.device.empty())
-    throw bad_input("--probe measures on the worker's device; leave --device away");
+    throw bad_input(
+        "--probe and --exact measure the device that the worker runs on; another one of the store can only "
+        "be "
+        "asked about: leave them away, or leave --device away");
   if (asked.sheet() && (o.probes() || !o.common.device.empty()))
     throw bad_input(
         "--sheet is about a device that nobody measured; leave --probe, --exact and --device away");

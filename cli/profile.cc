@@ -2,7 +2,9 @@
 #include "session/profile.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -23,6 +25,29 @@ struct ProfileArguments {
   std::string target;  // "5%"; empty: the surfaces themselves say when they are known
   double minutes = 5;  // without a network
   std::string from;    // a relative of the device; empty: none
+};
+
+// Says, when somebody stops it from the keyboard, that nothing is lost. It ends by the signal all the same.
+class SaysWhatIsKept {
+ public:
+  SaysWhatIsKept() {
+    struct sigaction say {};
+    say.sa_handler = [](int number) {
+      constexpr char kKept[] =
+          "\nampere: stopped; what was measured so far is kept, and the same command goes on from there\n";
+      [[maybe_unused]] const auto written = write(STDERR_FILENO, kKept, sizeof kKept - 1);
+      raise(number);
+    };
+    say.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, nullptr, &before_);
+    if (before_.sa_handler == SIG_DFL) sigaction(SIGINT, &say, nullptr);
+  }
+  ~SaysWhatIsKept() { sigaction(SIGINT, &before_, nullptr); }
+  SaysWhatIsKept(const SaysWhatIsKept&) = delete;
+  SaysWhatIsKept& operator=(const SaysWhatIsKept&) = delete;
+
+ private:
+  struct sigaction before_ {};
 };
 
 double target_of(const std::string& text) {
@@ -98,6 +123,7 @@ Json profile_header(const ProfileArguments& o, const Session& session, const Dev
 void run_device(const ProfileArguments& o) {
   Session session = open_session(o.common);
   const UntilDelivered delivered(*session.store);
+  const SaysWhatIsKept interrupted;
   std::optional<RelativeSummary> relative;
   if (!o.from.empty()) relative = learn_from(*session.store, session.device_id, o.from);
   DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
@@ -168,6 +194,7 @@ void run(ProfileArguments o) {
   check(o.profiling);
   Session session = open_session(o.common);
   const UntilDelivered delivered(*session.store);
+  const SaysWhatIsKept interrupted;
   DeviceProfile profile(*session.store, session.device_id, stored_word(o.model.recipe, session.fingerprint));
   const ProfilingSummary done =
       profile_as_asked(session, profile, model, setup_of(o.model), o.profiling, shown(o.common));

@@ -11,4 +11,7 @@ namespace ampere {
 std::string profile_command(const ModelOptions& model, const CommonOptions& common,
                             const std::string& method = "split");
 
+// That measures the device itself, with the same recipe, into the same store.
+std::string device_command(const ModelOptions& model, const CommonOptions& common);
+
 }  // namespace ampere

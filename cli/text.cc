@@ -62,6 +62,10 @@ std::string as_records(const Table& table, std::size_t width) {
     out += shortened(row[0], width) + "\n";
     for (std::size_t c = 1; c < row.size(); ++c) {
       if (row[c].empty()) continue;
+      if (width_of(row[c]) > room && row[c].find(' ') != std::string::npos) {  // on lines of its own
+        out += "  " + table.header[c] + "\n    " + wrapped(row[c], 4, static_cast<int>(width) - 4);
+        continue;
+      }
       const std::string pad(label - width_of(table.header[c]), ' ');
       out += "  " + table.header[c] + pad + "  " + shortened(row[c], room) + "\n";
     }

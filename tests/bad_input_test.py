@@ -518,8 +518,9 @@ class NotProfiled(AmpereTest):
 
     def test_every_kind_is_listed_with_the_command(self):
         lines = self.lines()
-        self.assertEqual([line.strip() for line in lines[1:-1]], ["split/" + kind for kind in self.KINDS])
-        self.assertEqual(lines[-1], "run: ampere profile lenet5 --batch 10")
+        self.assertEqual([line.strip() for line in lines[1:-2]], ["split/" + kind for kind in self.KINDS])
+        self.assertEqual(lines[-2], "run: ampere profile lenet5 --batch 10")
+        self.assertEqual(lines[-1], "or measure the device for any network: ampere profile --minutes 5")
 
     def test_another_network_tells_it(self):
         self.output_of("profile", "har", "-q", *support.QUICK, "--worker", scripted())
@@ -531,19 +532,20 @@ class NotProfiled(AmpereTest):
         self.assertRegex(self.output_of("estimate", "lenet5", "--batch", "10"),
                          r"100% of this energy is of layers that were never measured[\s\S]*--exact")
         # Another precision is another matter, and so is a method that subtracts.
-        self.lines("--precision", "bf16")
+        self.assertIn("asked for as sgd-bf16-t1, measured there as sgd-fp32-t1", self.lines("--precision", "bf16"))
+        self.assertIn("asked for as sgd-fp32-t2, measured there as sgd-fp32-t1", self.lines("--threads", "2"))
         self.lines("--method", "paper")
 
     def test_only_what_is_missing_is_listed(self):
         self.output_of("profile", "lenet5:c1=3,c2=4,f1=20,f2=20,classes=9", "-b", "10", "-q", *support.QUICK, "--worker",
                        scripted(), "--method", "neuralpower")
-        missing = [line.strip() for line in self.lines("--method", "neuralpower")[1:-1]]
+        missing = [line.strip() for line in self.lines("--method", "neuralpower")[1:-2]]
         self.assertEqual(missing, [f"neuralpower/{phase}/output/linear10@b10" for phase in ("forward", "backward", "update")])
 
     def test_the_command_does_what_it_says(self):
         store = self.folder / "of mine.db"
         options = ["--method", "paper", "--optimizer", "adam", "--threads", "2", "--store", store]
-        command = shlex.split(self.lines(*options)[-1].removeprefix("run: "))
+        command = shlex.split(self.lines(*options)[-2].removeprefix("run: "))
         self.assertEqual(command[0], "ampere")
         self.output_of(*command[1:], "-q", "--worker", scripted())
         self.output_of("estimate", "lenet5", "--batch", "10", *options)

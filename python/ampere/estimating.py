@@ -167,7 +167,9 @@ def captured_estimate(
             **(power or {}),
         )
     except _core.NotProfiledError as e:
-        kinds = [line for line in str(e).splitlines() if line.startswith("  ")]
+        lines = str(e).splitlines()
+        kinds = [line for line in lines if line.startswith("  ")]
+        recipes = "".join(f" ({line})" for line in lines if line.startswith("asked for as "))
         if is_sheet(there):
             raise _core.NotProfiledError(
                 f"a data sheet does not tell {len(kinds) or 'some'} kinds of parts of this step, such as compiled regions; "
@@ -176,11 +178,11 @@ def captured_estimate(
         if there.can_measure:
             raise _core.NotProfiledError(
                 f"{len(kinds) or 'some'} kinds of parts of this step were not measured on {there.name} under this recipe "
-                "yet, and nothing else tells them: leave exact=False away to measure them, or measure the device with "
+                f"yet{recipes}, and nothing else tells them: leave exact=False away to measure them, or measure the device with "
                 "ampere.profile(device, minutes=5); compiled regions must be measured:\n" + "\n".join(kinds)
             ) from e
         raise _core.NotProfiledError(
-            f"{len(kinds) or 'some'} kinds of parts of this step were not measured on {there.name} yet, of which only "
+            f"{len(kinds) or 'some'} kinds of parts of this step were not measured on {there.name} yet{recipes}, of which only "
             f"{there.store} is here; estimate it once where the device is, and take the store from there:\n"
             + "\n".join(kinds)
         ) from e

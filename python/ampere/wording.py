@@ -24,6 +24,7 @@ ARGUMENTS = {option: option.replace("-", "_") + "=" for option in SAME.split()} 
 # Whole phrases that say what the program is told.
 PHRASES = {
     "run: ampere profile MODEL --batch N": "ampere.estimate() and ampere.profile() measure where the device is",
+    "open the device with Device::open(), not from its store alone": "ampere.Device.stored() can only be asked",
     "run ampere profile": "measure it with ampere.profile()",
     "ampere detect lists": "ampere.meters() lists",
     "see: ampere detect": "see ampere.meters()",

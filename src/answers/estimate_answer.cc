@@ -167,7 +167,7 @@ std::string other_precision(Store& store, const StoredDevice& device, const Netw
     other.precision = precision;
     DeviceProfile profile(store, device.id, stored_word(other, device.fingerprint));
     if (if_profiled(profile, network, setup.batch, options))
-      return "\nits layers are profiled in another precision: add --precision " + precision + ", or";
+      return "\nthe device is known in another precision: add --precision " + precision + ", or";
   }
   return "";
 }

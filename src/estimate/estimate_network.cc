@@ -1,5 +1,7 @@
 #include <cmath>
+#include <set>
 
+#include "base/capped.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "estimate/estimate.h"
@@ -44,9 +46,19 @@ void require_finite(const DeviceProfile& profile, const Estimate& e) {
   }
 }
 
-[[noreturn]] void throw_missing(const std::vector<std::string>& keys) {
+constexpr std::size_t kMostKnown = 200;
+
+[[noreturn]] void throw_missing(const DeviceProfile& profile, const std::vector<std::string>& keys) {
   std::string list;
   for (const std::string& key : keys) list += "\n  " + key;
+  // Another optimizer, precision or number of threads may be why.
+  std::set<std::string> recipes;
+  for (const SurfaceCount& s : profile.surfaces()) recipes.insert(s.recipe);
+  if (!recipes.empty() && recipes.count(profile.recipe()) == 0) {
+    std::string known;
+    for (const std::string& recipe : recipes) known += (known.empty() ? "" : ", ") + recipe;
+    list += "\nasked for as " + profile.recipe() + ", measured there as " + capped(known, kMostKnown);
+  }
   throw Error(ErrorKind::kNotProfiled, "these kinds of layers were not profiled on this device yet:" + list);
 }
 
@@ -58,7 +70,7 @@ Estimate estimate_network(const DeviceProfile& profile, const Method& method, co
   const std::vector<Layer> layers = parse_layers(network, batch);
   const LayerModels models = models_for(profile, method, layers, probes);
   const std::vector<std::string> missing = missing_surfaces(models, method, layers);
-  if (!missing.empty()) throw_missing(missing);
+  if (!missing.empty()) throw_missing(profile, missing);
   const std::string family = family_of(network, batch);
   Estimate e = method.estimate(models, layers, family, mode);
   e.method = method.name;

@@ -16,6 +16,8 @@ constexpr double kSpreadWeight = 2;
 constexpr double kLeastSpread = 0.004;
 // A network much smaller than any that was trained is not believed to be all fixed part.
 constexpr double kMostRatio = 4;
+// A whole that is many times its layers says that these tell nothing of it: no more than this is learned.
+constexpr double kMostAdded = 2;
 
 const char* to_word(Part part) {
   switch (part) {
@@ -50,10 +52,9 @@ double CompositionError::factor(double sum) const {
   return std::max(at_reference + fixed_share * (std::min(reference_sum / sum, kMostRatio) - 1), 0.5);
 }
 
-// log(whole / sum) = proportion + fixed (reference_sum / sum) + error: a conjugate regression, with normal
-// beliefs about both parts in units of the error, whose variance has an inverse gamma one (Bishop 2006,
-// exercise 3.12): what is told of another network is Student's t. Logarithms, so that sums that tell next to
-// nothing of the wholes do not rule it.
+// whole / sum = 1 + proportion + fixed_share (reference_sum / sum) + error: a conjugate regression, with
+// normal beliefs about both parts in units of the error, whose variance has an inverse gamma one (Bishop
+// 2006, exercise 3.12): what is told of another network is Student's t.
 CompositionError learn_composition(const std::vector<WholeComparison>& compared,
                                    const CompositionBelief& belief) {
   CompositionError error;
@@ -69,7 +70,7 @@ CompositionError learn_composition(const std::vector<WholeComparison>& compared,
   for (Eigen::Index i = 0; i < n; ++i) {
     const WholeComparison& c = compared[static_cast<std::size_t>(i)];
     x.row(i) << 1, error.reference_sum / c.estimated;
-    y(i) = std::log(c.measured / c.estimated);
+    y(i) = std::min(c.measured / c.estimated - 1, kMostAdded);
     weight(i) = spread / (spread + c.variance / (c.estimated * c.estimated));
   }
   const Eigen::Vector2d before(spread / (belief.proportion * belief.proportion),
@@ -78,8 +79,8 @@ CompositionError learn_composition(const std::vector<WholeComparison>& compared,
       x.transpose() * weight.asDiagonal() * x + Eigen::Matrix2d(before.asDiagonal());
   const Eigen::Matrix2d unsure = precision.inverse();
   const Eigen::Vector2d parts = unsure * (x.transpose() * weight.cwiseProduct(y));
-  error.log_bias = parts.sum();
-  error.fixed_share = parts(1) * std::exp(error.log_bias);
+  error.fixed_share = parts(1);
+  error.log_bias = std::log(std::max(1 + parts.sum(), 0.5));
   const double freedom = kSpreadWeight + static_cast<double>(n);
   const double residual = (kSpreadWeight * spread + y.cwiseProduct(weight).dot(y - x * parts)) / freedom;
   const Eigen::Vector2d another(1, belief.fixed > 0 ? 1 : 0);

@@ -127,7 +127,8 @@ const WorkModel* LayerModels::works() const {
   profile_.fitted_->told_places.clear();
   profile_.fitted_->works_modelled = all.modelled;
   try {
-    if (all.energies || profile_.is_sheet()) fitted.model = model_of(profile_, std::move(all));
+    if (profile_.is_sheet() || (all.energies && any_tells(all.seen, computes_)))
+      fitted.model = model_of(profile_, std::move(all));
     if (fitted.model && !fitted.model->tells()) fitted.model = nullptr;
   } catch (const Error&) {  // nothing among it that tells anything
   }
@@ -173,11 +174,12 @@ WorkCosts LayerModels::unmeasured_means(const std::vector<LayerPlace>& places) c
 const WorkCosts& LayerModels::unmeasured(const std::vector<LayerPlace>& places) const {
   const std::vector<AskedWork> asked = asked_of(places);
   std::vector<std::string> names;
-  names.reserve(asked.size());
+  names.reserve(asked.size() + 1);
+  names.push_back(computes_ == Computes::kHalf ? "half" : "float");
   for (const AskedWork& one : asked) names.push_back(one.place);
   const WorkModel* model = works();
   FittedModels& fitted = *profile_.fitted_;
-  if (fitted.told_places != names || names.empty()) {
+  if (fitted.told_places != names) {
     fitted.told = model->at(asked);
     fitted.told_places = std::move(names);
   }
@@ -200,7 +202,8 @@ std::vector<Observation> LayerModels::observations_among(const std::string& stor
   std::map<Channels, std::vector<Observation>> by_place;
   for (const StoredPoint& point : profile_.points(stored)) {
     const auto raw = value_of(point.measurement, quantity);
-    if (!raw) continue;
+    // What a damaged store has of no channels says nothing.
+    if (!raw || point.channels.in < 1 || point.channels.out < 1) continue;
     // A replay contains no iteration's fixed cost: the device has none, only the host does.
     const bool replayed = point.measurement.mode == "replay";
     double value = *raw - (replayed && quantity != Quantity::kHost ? 0 : fixed);
@@ -345,7 +348,8 @@ HostTime LayerModels::host(const std::string& key) const {
 bool LayerModels::modelled() const {
   if (profile_.is_sheet()) return true;  // no counter has told anything
   for (const auto& [key, p] : plans_) {
-    if (told_by_works(p.surface) && !has(key) && works() && profile_.fitted_->works_modelled) return true;
+    const bool by_works = told_by_works(p.surface) && (!has(key) || !all_have_energy(p));
+    if (by_works && works() && profile_.fitted_->works_modelled) return true;
     for (const std::string& stored :
          {key, probe_of(p.surface, Purpose::kTimedProbe).name, probe_of(p.surface).name}) {
       for (const StoredPoint& point : profile_.points(stored)) {

@@ -221,6 +221,9 @@ class Selection {
       for (const CountedWork& w : *works) distinct_.insert(w.work);
       full_ = distinct_.size() > kMostDistinctWorks || out_.seen.size() >= kMostWorkPoints;
       if (full_) return;
+    } else {  // the covariance of all calls is to fit into the memory of a small machine
+      if (of_parts_.size() >= kMostPartWorks || out_.seen.size() >= kMostWorkPoints) return;
+      for (const CountedWork& w : *works) of_parts_.insert(w.work);
     }
     const LayerKind& kind = *source.surface.kind;
     auto [empty, is_new] = empties_.try_emplace(source.recipe);
@@ -237,7 +240,7 @@ class Selection {
   Computes asked_;
   WithinCalls within_;
   MeasuredWorks out_;
-  std::set<OpWork> distinct_;
+  std::set<OpWork> distinct_, of_parts_;
   std::map<std::string, Empty> empties_;
   bool full_ = false;
 };

@@ -22,16 +22,17 @@ struct MeasuredWorks {
 };
 
 // Points under the profile's recipe and under those that share its calls (shares_calls). Beyond
-// kMostWorkPoints points, or kMostDistinctWorks works of layers, it is a selection: of every kind its first
-// place, then the places of each kind that are farthest from those.
-// What a relative of the device has (model/relative.h) comes after them.
-// `asked`: what the network that is asked about computes in. Where enough calls were timed in that, those
-// that multiply in another are left out: they would tell little, and take their time.
+// kMostWorkPoints points, kMostPartWorks works of parts, or kMostDistinctWorks works of layers, it is a
+// selection: of every kind its first place, then the places of each kind that are farthest from those. What a
+// relative of the device has (model/relative.h) comes after them. `asked`: what the network that is asked
+// about computes in. Where enough calls were timed in that, those that multiply in another are left out: they
+// would tell little, and take their time.
 MeasuredWorks measured_works(const DeviceProfile& profile, Computes asked);
 // What they tell of all others.
 std::shared_ptr<const WorkModel> model_of(const DeviceProfile& profile, MeasuredWorks measured);
 inline constexpr std::size_t kMostWorkPoints = 2500;
 inline constexpr std::size_t kMostDistinctWorks = 4000;
+inline constexpr std::size_t kMostPartWorks = 8000;  // of captured parts
 // Calls that were timed within training steps, beside those.
 inline constexpr std::size_t kMostWithin = 2000;
 

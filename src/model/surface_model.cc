@@ -23,6 +23,10 @@ constexpr double kRoughness = 0.01;
 // channels; extrapolation_test.cc holds it against recorded points.
 constexpr double kPerFactorOutside = 0.45;
 
+// By so much must the logarithm of the likelihood gain for channels to be counted in blocks: few points are
+// easily mistaken for some.
+constexpr double kBlocksGain = 3;
+
 constexpr int kMostSteps = 8;  // more are not asked for
 
 // Points that scattered more count less.
@@ -82,7 +86,7 @@ SurfaceModel::SurfaceModel(std::vector<Observation> observations, Surface surfac
   if (options_.physical_mean && options_.block > 1) {
     const Mean plain = std::exchange(mean_, fit_mean(options_.block));
     const auto in_blocks = fit_process();
-    if (in_blocks->gp.log_marginal_likelihood() > gp().log_marginal_likelihood())
+    if (in_blocks->gp.log_marginal_likelihood() > gp().log_marginal_likelihood() + kBlocksGain)
       fitted_ = in_blocks;
     else
       mean_ = plain;
@@ -158,8 +162,11 @@ SurfaceModel::Mean SurfaceModel::fit_mean(std::int64_t block) const {
 }
 
 double SurfaceModel::flops(Channels c, std::int64_t block) const {
-  const auto whole = [&](std::int64_t v) { return (v + block - 1) / block * block; };
-  return cost_.flops({whole(c.in), whole(c.out)});
+  // Only of what varies along the surface: elsewhere the polynomial does not hold.
+  const auto whole = [&](std::int64_t v, bool varies) {
+    return varies ? (v + block - 1) / block * block : v;
+  };
+  return cost_.flops({whole(c.in, in_varies()), whole(c.out, out_varies())});
 }
 
 double SurfaceModel::physical(Channels c) const {
@@ -207,9 +214,7 @@ double SurfaceModel::distance_outside(Channels c) const {
     const std::int64_t nearest = std::clamp(v, seen.min, seen.max);
     return std::log(static_cast<double>(v) / static_cast<double>(nearest));
   };
-  const bool in_varies = surface_ != Surface::kOut && surface_ != Surface::kPoint;
-  const bool out_varies = surface_ == Surface::kOut || surface_ == Surface::kInOut;
-  return std::hypot(in_varies ? beyond(c.in, seen_.in) : 0, out_varies ? beyond(c.out, seen_.out) : 0);
+  return std::hypot(in_varies() ? beyond(c.in, seen_.in) : 0, out_varies() ? beyond(c.out, seen_.out) : 0);
 }
 
 double SurfaceModel::mean_at(Channels channels) const {

@@ -79,6 +79,8 @@ class SurfaceModel {
   std::vector<SurfaceStep> steps() const;
 
  private:
+  bool in_varies() const { return surface_ != Surface::kOut && surface_ != Surface::kPoint; }
+  bool out_varies() const { return surface_ == Surface::kOut || surface_ == Surface::kInOut; }
   int dimensions() const { return surface_ == Surface::kInOut ? 2 : 1; }
   // What the process is added to, or multiplied by.
   struct Mean {

@@ -33,6 +33,17 @@ bool tells(const std::vector<CountedWork>& works, Computes asked) {
   return asked == Computes::kHalf ? any(true) || !any(false) : !any(true);
 }
 
+bool any_tells(const std::vector<MeasuredWork>& seen, Computes asked) {
+  const auto any = [&](const auto& is_so) {
+    return std::any_of(seen.begin(), seen.end(), [&](const MeasuredWork& m) {
+      return std::any_of(m.works.begin(), m.works.end(), [&](const CountedWork& w) { return is_so(w.work); });
+    });
+  };
+  const bool half = any([](const OpWork& w) { return w.element_bytes == 2; });
+  if (asked == Computes::kHalf) return half;
+  return !half || any([](const OpWork& w) { return multiplies(w.family) && w.element_bytes > 2; });
+}
+
 std::size_t WithinCalls::count(Computes asked) const {
   return static_cast<std::size_t>(std::count_if(
       calls_.begin(), calls_.end(), [&](const auto& one) { return tells(one.second.works, asked); }));

@@ -18,6 +18,8 @@ enum class Computes { kFloat, kHalf };
 Computes computes_of(const LayerKind& kind, const std::string& recipe);
 // Whether works tell what such a network costs: all in its precision, and those that multiply nothing.
 bool tells(const std::vector<CountedWork>& works, Computes asked);
+// Whether any of what was measured tells what such a network multiplies with: another precision does not.
+bool any_tells(const std::vector<MeasuredWork>& seen, Computes asked);
 // Below this many others tell as much.
 inline constexpr std::size_t kEnoughWithin = 400;
 

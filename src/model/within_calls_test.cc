@@ -33,6 +33,20 @@ TEST(WithinCalls, TheSameWorkIsOneByItsMean) {
   EXPECT_FALSE(all[0].energy_j);
 }
 
+TEST(WithinCalls, AnotherPrecisionTellsNothing) {
+  const auto measured = [](int element_bytes) {
+    MeasuredWork m;
+    m.works = product(64);
+    m.works[0].work.element_bytes = element_bytes;
+    return m;
+  };
+  EXPECT_TRUE(any_tells({measured(4)}, Computes::kFloat));
+  EXPECT_FALSE(any_tells({measured(4)}, Computes::kHalf));
+  EXPECT_TRUE(any_tells({measured(2)}, Computes::kHalf));
+  EXPECT_FALSE(any_tells({measured(2)}, Computes::kFloat));
+  EXPECT_TRUE(any_tells({measured(2), measured(4)}, Computes::kFloat));
+}
+
 TEST(WithinCalls, TakesWhatIsFarApartFirst) {
   WithinCalls calls(true);
   for (const double rows : {1000.0, 1001.0, 1002.0, 1003.0, 64000.0}) calls.add(product(rows), taking(1e-4));

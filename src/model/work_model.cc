@@ -14,7 +14,7 @@ namespace {
 // What a part's calls do not tell of it, relative: how they overlap, and what each finds in the cache.
 constexpr double kOwnTime = 0.03;
 constexpr double kOwnPower = 0.02;
-constexpr double kLeastWorkError = 0.005;
+constexpr double kLeastWorkError = 0.005, kMostWorkError = 1;  // beyond, it tells nothing anyway
 // The process's own uncertainty is of single calls that it believes to err by themselves; on networks whose
 // kinds were left out it was found too small by this factor, and never below this share (docs/one_model.md).
 constexpr double kCaution = 1.3;
@@ -146,8 +146,8 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, std::optio
   std::vector<double> host_per_call;
   for (const MeasuredWork& m : seen) {  // those here come first, and are what their places go by
     places_.emplace(m.place, static_cast<int>(times.size()));
-    times.push_back(
-        {numbered.terms(m.works, m.where), std::log(m.time_s), std::max(m.time_error, kLeastWorkError)});
+    times.push_back({numbered.terms(m.works, m.where), std::log(m.time_s),
+                     std::clamp(m.time_error, kLeastWorkError, kMostWorkError)});
     if (m.host_s && *m.host_s > 0) host_per_call.push_back(*m.host_s / std::max(calls_in(m.works), 1.0));
   }
   Eigen::VectorXd mean(static_cast<Eigen::Index>(numbered.works().size()));
@@ -166,7 +166,8 @@ WorkModel::WorkModel(std::vector<MeasuredWork> all, bool accelerator, std::optio
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const MeasuredWork& m = seen[i];
     if (!m.energy_j) continue;
-    SeenSum sum{times[i].terms, std::log(*m.energy_j / m.time_s), std::max(m.energy_error, kLeastWorkError)};
+    SeenSum sum{times[i].terms, std::log(*m.energy_j / m.time_s),
+                std::clamp(m.energy_error, kLeastWorkError, kMostWorkError)};
     double total = 0;
     for (SumTerm& t : sum.terms) total += t.weight *= std::exp(time_->values()(t.point));
     for (SumTerm& t : sum.terms) {

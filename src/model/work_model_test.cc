@@ -103,6 +103,14 @@ TEST_F(WorkModelTest, WhatWasMeasuredIsKnown) {
 }
 
 // Which of two kernels runs, its sizes do not tell: one takes twice as long, and draws half as much.
+TEST_F(WorkModelTest, OneAbsurdErrorDoesNotRuleTheOthers) {
+  std::vector<MeasuredWork> seen;
+  for (int i = 0; i < 60; ++i) seen.push_back(measured("part " + std::to_string(i), part()));
+  const double before = WorkModel(seen, true).at({{"x", seen[5].works}}).time_s(0);
+  seen[7].time_error = seen[7].energy_error = 1e6;
+  EXPECT_NEAR(WorkModel(seen, true).at({{"x", seen[5].works}}).time_s(0), before, 0.1 * before);
+}
+
 TEST_F(WorkModelTest, PowersGoByTimesThatAreKnown) {
   const auto metered = [&](bool slow) {
     MeasuredWork m = measured("", part());
