@@ -107,8 +107,11 @@ class Run(AmpereTest):
 
     @staticmethod
     def state_of(pid):
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0]
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                return file.read().rpartition(")")[2].split()[0]
+        except FileNotFoundError:  # somebody has waited for it
+            return "Z"
 
     def test_kill_9_of_ampere_and_at_once_of_the_program(self):
         process, program = self.start()

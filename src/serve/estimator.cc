@@ -239,7 +239,8 @@ std::map<std::pair<std::string, std::string>, double> Estimator::coverage() cons
 // Of what may be its beginning: or each would be fitted for itself.
 std::string Estimator::whole_id(const std::string& device) {
   if (device.empty() || is_sheet_name(device)) return device;
-  for (const std::string& id : devices()->ids) {
+  const auto known = devices();
+  for (const std::string& id : known->ids) {
     if (id.rfind(device, 0) == 0) return id;
   }
   return device;

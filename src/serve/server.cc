@@ -32,7 +32,8 @@ void warm_up(Wire& wire) {
     }
   };
   quietly([&] {
-    for (const std::string& device : wire.api.estimator().devices()->measured) {
+    const auto known = wire.api.estimator().devices();  // others may be read while these are asked about
+    for (const std::string& device : known->measured) {
       if (wire.ending) return;
       quietly([&] {
         const ServedNetworkPtr network = wire.api.networks().find({{"zoo", "lenet5"}}, {}, true);
