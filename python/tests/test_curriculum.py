@@ -66,17 +66,17 @@ def test_a_device_that_was_measured_once_knows_other_networks(tmp_path) -> None:
     assert first.parts > 0 and "timed within the steps of" in first.notes[-1]
     again = ampere.profile("cpu", minutes=0.1, store=store)  # goes on with other networks
     assert sum(known.kinds for known in again.known) > first.parts
-    model = torch.nn.Sequential(torch.nn.Linear(200, 300), torch.nn.ReLU(), torch.nn.Linear(300, 7))
-    told = ampere.estimate(model, torch.zeros(24, 200), device="cpu", store=store, exact=False)
+    model = torch.nn.Sequential(torch.nn.Linear(512, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 7))
+    told = ampere.estimate(model, torch.zeros(64, 512), device="cpu", store=store, exact=False)
     low, high = told.interval()
     assert 0 < low < told.energy_j < high and told.time_s > 0
     assert told.estimate.unmeasured == pytest.approx(1)
     assert any("never measured" in note for note in told.notes)
     pruning = ampere.prune(
-        model, torch.zeros(24, 200), "70%", device="cpu", store=store, exact=False, candidates=300
+        model, torch.zeros(64, 512), "70%", device="cpu", store=store, exact=False, candidates=300
     )
     assert pruning.share <= 0.7 and pruning.pruned.before.unmeasured == pytest.approx(1)
-    measured = ampere.estimate(model, torch.zeros(24, 200), device="cpu", store=store)
+    measured = ampere.estimate(model, torch.zeros(64, 512), device="cpu", store=store)
     assert measured.estimate.unmeasured == 0
     assert all(layer.measured for layer in measured.estimate.layers)
     width = lambda e: e.interval()[1] / e.interval()[0]  # noqa: E731
