@@ -99,7 +99,7 @@ void run_export(const ExchangeOptions& o) {
     write_file(o.file, text);
 }
 
-// A card's profile takes 70 MB; and a text that means ill, ten times as much memory as it is long.
+// A card's profile takes 70 MB; and a text that means ill, thirty times as much memory as it is long.
 constexpr std::size_t kMostExportedBytes = std::size_t{256} << 20;
 
 void run_import(const ExchangeOptions& o) {
