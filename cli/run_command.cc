@@ -11,13 +11,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "common.h"
+#include "meter/sysfs.h"
 #include "text.h"
 
 extern char** environ;
@@ -112,10 +111,10 @@ class AdoptOrphans {
   int before_ = 0;
 };
 
-// The number after the name in parentheses, which may contain anything, and the state: the parent.
+// The number after the name in parentheses, which may contain anything, and the state: the parent. Absent
+// where the process ended before it was read: a stream would throw then.
 std::optional<pid_t> parent_of(const std::filesystem::path& process) {
-  std::ifstream file(process / "stat");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string text = read_text(process / "stat").value_or("");
   const std::size_t name_ends = text.rfind(") ");
   if (name_ends == std::string::npos || name_ends + 4 > text.size()) return std::nullopt;
   return static_cast<pid_t>(std::strtol(text.c_str() + name_ends + 4, nullptr, 10));
@@ -123,11 +122,10 @@ std::optional<pid_t> parent_of(const std::filesystem::path& process) {
 
 std::set<pid_t> children() {
   std::set<pid_t> found;
-  std::error_code unreadable;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", unreadable)) {
-    const std::string name = entry.path().filename();
+  for (const std::filesystem::path& process : entries_of("/proc")) {
+    const std::string name = process.filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (parent_of(entry.path()) == getpid()) found.insert(static_cast<pid_t>(std::stol(name)));
+    if (parent_of(process) == getpid()) found.insert(static_cast<pid_t>(std::stol(name)));
   }
   return found;
 }

@@ -96,9 +96,11 @@ class Placed(support.AmpereTest):
         metered = self.folder / "metered"
         metered.mkdir()
         number = self.cluster.submit(
-            "-N", "2", "--ntasks-per-node", "2", "--comment", "ampere:lenet5,batch=10,samples=100",
+            "-N", "2", "--ntasks-per-node", "2", "--comment", "ampere:lenet5,batch=10,samples=100", "-o", f"{metered}.out",
             script=f"srun sh -c '{support.PROGRAMS['ampere']} measure --json -- sleep 0.1 > {metered}/$SLURM_JOB_ID.$SLURM_NODEID.$SLURM_PROCID.json'")
-        self.cluster.wait_until(lambda: self.cluster.job(number)["JobState"] == "COMPLETED", "the metered job")
+        ends = ("COMPLETED", "FAILED")
+        self.cluster.wait_until(lambda: self.cluster.job(number)["JobState"] in ends, "the metered job")
+        self.assertEqual(self.cluster.job(number)["JobState"], "COMPLETED", metered.with_suffix(".out").read_text())
         told = {j["job"]: j for j in self.json_of("slurm", "report", "--measured", metered)["jobs"]}
         files = [json.loads(f.read_text())["energy_j"] for f in metered.iterdir()]
         self.assertEqual(len(files), 4)

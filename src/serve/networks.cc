@@ -274,7 +274,9 @@ void Networks::make_room() {
   std::error_code gone;
   for (const auto& entry : fs::directory_iterator(folder_, gone)) {
     if (entry.path().filename().string().rfind("incoming-", 0) == 0) continue;
-    bytes += entry.file_size(gone);
+    const std::uint64_t size = entry.file_size(gone);
+    if (gone) continue;
+    bytes += size;
     files.emplace_back(entry.last_write_time(gone), entry.path());
   }
   std::sort(files.begin(), files.end());
