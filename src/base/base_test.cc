@@ -92,6 +92,13 @@ TEST(Json, ReadsWhatItWrote) {
   EXPECT_NE(message_of("[" + deepest + "]").find("64 levels"), std::string::npos);
 }
 
+// Thirty bytes of memory for each byte of the file, if all were taken.
+TEST(Json, MoreValuesThanAnyStoreHasAreRefused) {
+  std::string text = "[0";
+  for (int i = 0; i < 16'000'000; ++i) text += ",0";
+  EXPECT_EQ(message_of(text + "]"), "file.json: holds more than 16 million values");
+}
+
 TEST(Json, AKeyThatComesTwiceIsRefused) {
   EXPECT_EQ(message_of(R"({"a": 1, "b": 2, "a": 1})"), "file.json: the key \"a\" is there twice");
   EXPECT_EQ(message_of(R"({"nodes": [{}, {"op": {"k": 1, "k": {}}}]})"),

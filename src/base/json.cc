@@ -13,6 +13,8 @@ namespace ampere {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;
+// Ten times what a store of an accelerator has. One takes up to a hundred bytes of memory, and two of a file.
+constexpr std::size_t kMostValues = 16'000'000;
 
 // Builds the value as the text is read. The library's own builder keeps the last of several equal keys, and
 // takes quadratic time as soon as it is given a callback to bound the nesting.
@@ -75,6 +77,9 @@ class Builder : public Json::json_sax_t {
 
   template <class Value>
   Json* put(Value&& value) {
+    if (++values_ > kMostValues)
+      throw bad_input(what_ + ": holds more than " + std::to_string(kMostValues / 1'000'000) +
+                      " million values");
     if (open_.empty()) return &(root_ = std::forward<Value>(value));
     Json& parent = *open_.back();
     if (parent.is_array()) return &parent.emplace_back(std::forward<Value>(value));
@@ -100,6 +105,7 @@ class Builder : public Json::json_sax_t {
 
   const std::string& what_;
   Json root_;
+  std::size_t values_ = 0;
   // From the root to what is being read. A list that grows moves its elements, but only its last is open.
   std::vector<Json*> open_;
   std::vector<std::string> keys_;  // the latest of each, where it is an object

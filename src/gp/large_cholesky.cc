@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/parallel.h"
 #include "gp/cholesky.h"
 #include "gp/simd.h"
 
@@ -20,16 +21,26 @@ struct VectorOf {
   typedef double Type __attribute__((vector_size(kBytes), aligned(8), may_alias));
 };
 
-// Rows in strips of so many, column by column, and zeros after the last.
-std::vector<double> in_strips(const Eigen::Ref<const Eigen::MatrixXd>& rows, Eigen::Index strip) {
+using Rows = Eigen::Ref<const Eigen::MatrixXd>;
+
+// What rows take in strips of so many, with zeros after the last.
+std::vector<double> room_for_strips(const Rows& rows, Eigen::Index strip) {
   const Eigen::Index strips = (rows.rows() + strip - 1) / strip;
-  std::vector<double> out(static_cast<std::size_t>(strips * strip * rows.cols()), 0.0);
-  double* to = out.data();
+  return std::vector<double>(static_cast<std::size_t>(strips * strip * rows.cols()), 0.0);
+}
+
+// Strips one after the other, each column by column.
+void pack(const Rows& rows, Eigen::Index strip, double* to) {
   for (Eigen::Index first = 0; first < rows.rows(); first += strip) {
     const Eigen::Index count = std::min(strip, rows.rows() - first);
     for (Eigen::Index k = 0; k < rows.cols(); ++k, to += strip)
       std::copy_n(rows.data() + k * rows.outerStride() + first, count, to);
   }
+}
+
+std::vector<double> in_strips(const Rows& rows, Eigen::Index strip) {
+  std::vector<double> out = room_for_strips(rows, strip);
+  pack(rows, strip, out.data());
   return out;
 }
 
@@ -40,6 +51,11 @@ struct Product {
   Eigen::Index below;  // rows between the diagonal and the first row, at the first column
   double* from;
   Eigen::Index stride;
+};
+
+// Of which the rows from `first` to before `end`.
+struct SomeRows {
+  Eigen::Index first, end;
 };
 
 template <std::size_t kBytes>
@@ -72,28 +88,29 @@ AMPERE_SHARED_BODY void subtract_tile(const Product& p, Eigen::Index row, Eigen:
   }
 }
 
-// Of the rows that stay in the cache, all columns up to the diagonal.
+// Of rows that stay in the cache, all columns up to the diagonal.
 template <std::size_t kBytes>
-AMPERE_SHARED_BODY void subtract_all(const Product& p) {
+AMPERE_SHARED_BODY void subtract_some(const Product& p, SomeRows rows) {
   constexpr Eigen::Index kRows = 2 * kBytes / sizeof(double);
-  for (Eigen::Index first = 0; first < p.rows; first += kRowsInCache) {
-    const Eigen::Index end = std::min(first + kRowsInCache, p.rows);
-    for (Eigen::Index column = 0; column < std::min(p.columns, end + p.below); column += kTileColumns) {
-      const Eigen::Index from = std::max(first, (column - p.below) / kRows * kRows);
-      for (Eigen::Index row = from; row < end; row += kRows) subtract_tile<kBytes>(p, row, column);
-    }
+  for (Eigen::Index column = 0; column < std::min(p.columns, rows.end + p.below); column += kTileColumns) {
+    const Eigen::Index from = std::max(rows.first, (column - p.below) / kRows * kRows);
+    for (Eigen::Index row = from; row < rows.end; row += kRows) subtract_tile<kBytes>(p, row, column);
   }
 }
 
 struct Version {
   Eigen::Index rows;  // of a tile
-  void (*subtract)(const Product& p);
+  void (*subtract)(const Product& p, SomeRows rows);
 };
 
-void subtract_plain(const Product& p) { subtract_all<16>(p); }
+void subtract_plain(const Product& p, SomeRows rows) { subtract_some<16>(p, rows); }
 #if AMPERE_HAS_AVX2_VERSION
-__attribute__((target("avx2,fma"))) void subtract_avx2(const Product& p) { subtract_all<32>(p); }
-__attribute__((target("avx512f"))) void subtract_avx512(const Product& p) { subtract_all<64>(p); }
+__attribute__((target("avx2,fma"))) void subtract_avx2(const Product& p, SomeRows rows) {
+  subtract_some<32>(p, rows);
+}
+__attribute__((target("avx512f"))) void subtract_avx512(const Product& p, SomeRows rows) {
+  subtract_some<64>(p, rows);
+}
 #endif
 
 Version find_version() {
@@ -111,17 +128,40 @@ const Version& version_here() {
 
 // c -= left * right^T where it is not above the diagonal, which lies `below` rows above the first of c;
 // `left` is in strips of the version's rows.
-void subtract_packed(const std::vector<double>& left, const Eigen::Ref<const Eigen::MatrixXd>& right,
-                     Eigen::Index below, Eigen::Ref<Eigen::MatrixXd> c) {
+template <class InPieces>
+void subtract_packed(const std::vector<double>& left, const Rows& right, Eigen::Index below,
+                     Eigen::Ref<Eigen::MatrixXd> c, const InPieces& in_pieces) {
   const std::vector<double> columns = in_strips(right, kTileColumns);
-  version_here().subtract(
-      {left.data(), columns.data(), right.cols(), c.rows(), c.cols(), below, c.data(), c.outerStride()});
+  const Product p{left.data(), columns.data(), right.cols(), c.rows(),
+                  c.cols(),    below,          c.data(),     c.outerStride()};
+  in_pieces(c.rows(), [&](SomeRows rows) { version_here().subtract(p, rows); });
 }
 
-void subtract_product(const Eigen::Ref<const Eigen::MatrixXd>& left,
-                      const Eigen::Ref<const Eigen::MatrixXd>& right, Eigen::Index below,
-                      const Eigen::Ref<Eigen::MatrixXd>& c) {
-  subtract_packed(in_strips(left, version_here().rows), right, below, c);
+// Rows that stay in the cache, one piece after the other.
+template <class Work>
+void one_by_one(Eigen::Index rows, const Work& work) {
+  for (Eigen::Index first = 0; first < rows; first += kRowsInCache)
+    work({first, std::min(first + kRowsInCache, rows)});
+}
+
+// The same on all cores; smaller pieces, so that all have enough to do.
+template <class Work>
+void together(Eigen::Index rows, const Work& work) {
+  in_parallel(static_cast<std::size_t>(rows), kRowsInCache / 2, [&](std::size_t first, std::size_t end) {
+    work(SomeRows{static_cast<Eigen::Index>(first), static_cast<Eigen::Index>(end)});
+  });
+}
+
+// Columns of a factor below their corner: makes them so, and packs them for what they are to be taken off.
+std::vector<double> solved_strips(const Rows& corner, Eigen::Ref<Eigen::MatrixXd> below) {
+  const Eigen::Index strip = version_here().rows;
+  std::vector<double> out = room_for_strips(below, strip);
+  together(below.rows(), [&](SomeRows some) {
+    auto rows = below.middleRows(some.first, some.end - some.first);
+    corner.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(rows);
+    pack(rows, strip, out.data() + some.first * below.cols());
+  });
+  return out;
 }
 
 }  // namespace
@@ -143,7 +183,8 @@ void PackedFactor::solve(Eigen::Ref<Eigen::MatrixXd> columns) const {
     panel.corner.triangularView<Eigen::Lower>().solveInPlace(solved);
     // So far below the diagonal that all of it counts.
     if (rest > 0)
-      subtract_packed(panel.below, solved.transpose(), columns.cols(), columns.middleRows(next, rest));
+      subtract_packed(panel.below, solved.transpose(), columns.cols(), columns.middleRows(next, rest),
+                      [](Eigen::Index rows, const auto& work) { one_by_one(rows, work); });
     first = next;
   }
 }
@@ -165,10 +206,10 @@ bool continue_cholesky(Eigen::MatrixXd* a, Eigen::Index done) {
       if (!is_safe_pivot(smallest * smallest, largest, n)) return false;
     }
     if (from < n) {
-      auto below = a->block(from, first, n - from, width);
-      corner.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(below);
-      subtract_product(below, a->block(next, first, n - next, width), from - next,
-                       a->block(from, next, n - from, n - next));
+      const std::vector<double> below = solved_strips(corner, a->block(from, first, n - from, width));
+      subtract_packed(below, a->block(next, first, n - next, width), from - next,
+                      a->block(from, next, n - from, n - next),
+                      [](Eigen::Index rows, const auto& work) { together(rows, work); });
     }
     first = next;
   }

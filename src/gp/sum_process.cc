@@ -6,6 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "gp/large_cholesky.h"
 
 namespace ampere {
@@ -18,6 +19,7 @@ constexpr int kRounds = 20;
 constexpr int kHalvings = 8;
 constexpr double kSettled = 0.001;     // of the misfit, for each sum, that a round gains
 constexpr double kLeastGained = 0.01;  // or of all that is left of it
+constexpr std::size_t kColumns = 16;   // that one core goes through together
 
 // The logarithm of a sum.
 double log_sum(const std::vector<SumTerm>& terms, const Eigen::VectorXd& values) {
@@ -54,18 +56,32 @@ Eigen::MatrixXd of_sums(const std::vector<std::vector<SumTerm>>& shares, const E
 }
 
 // The covariances of measured sums, in rows from `first` on, lower half; those before have one term each.
-// `with_points`, a column for each of these, is given to be filled anew each time: memory is dear to get.
 void fill_covariances(const Eigen::MatrixXd& of_points, const std::vector<std::vector<SumTerm>>& sums,
-                      Eigen::Index first, Eigen::MatrixXd& with_points, Eigen::MatrixXd& out) {
-  for (Eigen::Index j = first; j < out.rows(); ++j) {
-    auto column = with_points.col(j - first);
-    column.setZero();
-    for (const SumTerm& t : sums[static_cast<std::size_t>(j)]) column += t.weight * of_points.col(t.point);
-    for (Eigen::Index i = 0; i < first; ++i)
-      out(j, i) = column(sums[static_cast<std::size_t>(i)].front().point);
-    for (Eigen::Index i = j; i < out.rows(); ++i)
-      out(i, j) = share_of(sums[static_cast<std::size_t>(i)], column.data());
-  }
+                      Eigen::Index first, Eigen::MatrixXd& out) {
+  const auto rest = static_cast<std::size_t>(out.rows() - first);
+  in_parallel(rest, kColumns, [&](std::size_t begin, std::size_t end) {
+    Eigen::VectorXd with_points(of_points.rows());
+    for (std::size_t at = begin; at < end; ++at) {
+      const Eigen::Index j = first + static_cast<Eigen::Index>(at);
+      with_points.setZero();
+      for (const SumTerm& t : sums[static_cast<std::size_t>(j)])
+        with_points += t.weight * of_points.col(t.point);
+      for (Eigen::Index i = 0; i < first; ++i)
+        out(j, i) = with_points(sums[static_cast<std::size_t>(i)].front().point);
+      for (Eigen::Index i = j; i < out.rows(); ++i)
+        out(i, j) = share_of(sums[static_cast<std::size_t>(i)], with_points.data());
+    }
+  });
+}
+
+// A covariance, both halves of which are there, with a vector.
+Eigen::VectorXd times(const Eigen::MatrixXd& covariance, const Eigen::VectorXd& x) {
+  Eigen::VectorXd out(covariance.rows());
+  in_parallel(static_cast<std::size_t>(covariance.cols()), kColumns, [&](std::size_t begin, std::size_t end) {
+    const auto first = static_cast<Eigen::Index>(begin), count = static_cast<Eigen::Index>(end - begin);
+    out.segment(first, count).noalias() = covariance.middleCols(first, count).transpose() * x;
+  });
+  return out;
 }
 
 Error not_positive_definite() {
@@ -103,7 +119,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     }
     return sum;
   };
-  Eigen::MatrixXd factor(n, n), with_points(mean.size(), n - straight);
+  Eigen::MatrixXd factor(n, n);
   // What single terms tell comes first: around that, the shares of the others are nearly right.
   if (straight > 0) {
     const auto single = [&](Eigen::Index i) {
@@ -124,7 +140,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     head.triangularView<Eigen::Lower>().solveInPlace(told);
     head.triangularView<Eigen::Lower>().adjoint().solveInPlace(told);
     for (Eigen::Index i = 0; i < straight; ++i) behind_(single(i)) += told(i);
-    values_ = mean + covariance.selfadjointView<Eigen::Lower>() * behind_;
+    values_ = mean + times(covariance, behind_);
     factor.topLeftCorner(straight, straight) = head;
   }
   double before = misfit(values_, behind_);
@@ -137,7 +153,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
       rest(i) = one.log_value - to_shares(shares_.back(), values_);
       for (const SumTerm& t : shares_.back()) rest(i) += t.weight * (values_(t.point) - mean(t.point));
     }
-    fill_covariances(covariance, shares_, straight, with_points, factor);
+    fill_covariances(covariance, shares_, straight, factor);
     factor.diagonal().tail(n - straight) += variance.tail(n - straight);
     if (!continue_cholesky(&factor, straight)) throw not_positive_definite();
     solved_ = factor.triangularView<Eigen::Lower>().solve(rest);
@@ -146,7 +162,7 @@ SumProcess::SumProcess(const Eigen::MatrixXd& covariance, Eigen::VectorXd mean, 
     for (Eigen::Index i = 0; i < n; ++i) {
       for (const SumTerm& t : shares_[static_cast<std::size_t>(i)]) towards(t.point) += t.weight * solved_(i);
     }
-    const Eigen::VectorXd step = covariance.selfadjointView<Eigen::Lower>() * towards;
+    const Eigen::VectorXd step = times(covariance, towards);
     double length = 1, after = misfit(values_ + step, behind_ + towards);
     for (int i = 0; i < kHalvings && !(after < before); ++i) {
       length /= 2;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/parallel.h"
 #include "gp/exp_minus.h"
 
 namespace ampere {
@@ -130,19 +131,27 @@ bool same_call(const RatePoint& a, const RatePoint& b) {
   return a.name == b.name && a.rates == b.rates && a.sizes == b.sizes;
 }
 
+// What a device is asked about is few, and is answered beside others; what was measured is many, and one core
+// goes through so many columns of it.
+constexpr std::size_t kMany = 1000, kColumns = 16;
+
 // Copies the lower half to the upper one, in squares that stay in the cache.
 void mirror_lower(Eigen::MatrixXd& k) {
-  constexpr Eigen::Index kSide = 64;
-  const Eigen::Index n = k.rows();
-  for (Eigen::Index j = 0; j < n; j += kSide) {
-    const Eigen::Index columns = std::min(kSide, n - j);
+  constexpr std::size_t kSide = 64;
+  const auto n = static_cast<std::size_t>(k.rows());
+  const auto side = static_cast<Eigen::Index>(kSide);
+  const auto mirror = [&](Eigen::Index j) {
+    const Eigen::Index columns = std::min(side, k.rows() - j);
     auto corner = k.block(j, j, columns, columns);
     corner.triangularView<Eigen::StrictlyUpper>() = corner.transpose();
-    for (Eigen::Index i = j + kSide; i < n; i += kSide) {
-      const Eigen::Index rows = std::min(kSide, n - i);
+    for (Eigen::Index i = j + side; i < k.rows(); i += side) {
+      const Eigen::Index rows = std::min(side, k.rows() - i);
       k.block(j, i, columns, rows) = k.block(i, j, rows, columns).transpose();
     }
-  }
+  };
+  in_parallel(n, n < kMany ? kMany : kSide, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t j = begin; j < end; j += kSide) mirror(static_cast<Eigen::Index>(j));
+  });
 }
 
 template <class Point>
@@ -151,12 +160,19 @@ Eigen::MatrixXd covariances(const std::vector<Point>& a, const std::vector<Point
   const bool relatives = kinship.all > 0 || kinship.family > 0 || kinship.own > 0;
   Eigen::MatrixXd k(static_cast<Eigen::Index>(a.size()), static_cast<Eigen::Index>(b.size()));
   const bool same = &a == &b;
-  for (std::size_t j = 0; j < b.size(); ++j) {
-    double* column = k.col(static_cast<Eigen::Index>(j)).data();
-    const std::size_t first = same ? j : 0;
-    covariances_with(b[j], a, first, column);
-    for (std::size_t i = first; relatives && i < a.size(); ++i)
-      column[i] += covariance_of_place(a[i], b[j], kinship, same_call(a[i], b[j]));
+  const auto fill = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t j = begin; j < end; ++j) {
+      double* column = k.col(static_cast<Eigen::Index>(j)).data();
+      const std::size_t first = same ? j : 0;
+      covariances_with(b[j], a, first, column);
+      for (std::size_t i = first; relatives && i < a.size(); ++i)
+        column[i] += covariance_of_place(a[i], b[j], kinship, same_call(a[i], b[j]));
+    }
+  };
+  if (!same || b.size() < kMany) {
+    fill(0, b.size());
+  } else {
+    in_parallel(b.size(), kColumns, fill);
   }
   if (same) mirror_lower(k);
   return k;

@@ -43,7 +43,7 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
 
   void bind(std::size_t number, const SqlValue& value) {
-    const int at = sqlite3_bind_parameter_index(statement_, ("$" + std::to_string(number)).c_str());
+    const int at = index_of(number);
     if (const auto* integer = std::get_if<std::int64_t>(&value)) {
       check(sqlite3_bind_int64(statement_, at, *integer));
     } else {
@@ -58,6 +58,7 @@ class Statement {
   }
   SqlRow row() const {
     std::vector<std::string> cells;
+    cells.reserve(static_cast<std::size_t>(sqlite3_column_count(statement_)));
     for (int column = 0; column < sqlite3_column_count(statement_); ++column) {
       const auto* data = sqlite3_column_text(statement_, column);
       // A name may hold a zero byte: it must be read as long as it was written.
@@ -70,6 +71,14 @@ class Statement {
  private:
   void check(int code) const {
     if (code != SQLITE_OK) store_failed(db_, code, path_);
+  }
+  // SQLite numbers parameters in the order in which they occur, which mostly is that of their names; to look
+  // for a name takes long where there are a thousand.
+  int index_of(std::size_t number) const {
+    const std::string name = "$" + std::to_string(number);
+    const char* there = sqlite3_bind_parameter_name(statement_, static_cast<int>(number));
+    return there != nullptr && there == name ? static_cast<int>(number)
+                                             : sqlite3_bind_parameter_index(statement_, name.c_str());
   }
 
   sqlite3* db_;

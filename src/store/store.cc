@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "layers/kind_json.h"
 #include "store/address.h"
 #include "store/plausible.h"
@@ -39,6 +40,8 @@ std::vector<StoredDevice> devices_from(const std::vector<SqlRow>& rows) {
 
 // Databases take some ten thousand values with a question; nobody needs as many at once.
 constexpr std::size_t kMostValues = 1000;
+// Rows that one core reads together.
+constexpr std::size_t kReadTogether = 250;
 
 // Calls `ask` with the values, some at a time, and "($3, $4, ...)" to put into the question: `before` values
 // stand before them.
@@ -187,32 +190,36 @@ std::vector<StoredPoint> Store::points(const std::string& device, const std::str
   return points(device, recipe, std::vector<std::string>{surface});
 }
 
+static StoredPoint point_from(const SqlRow& s, const std::string& device, const std::string& path) {
+  try {
+    require_channels({s.integer(0), s.integer(1)});
+    const Json measurement = parse_json(s.text(3), "measurement");
+    return {s.text(8), {s.integer(0), s.integer(1)},
+            s.text(2), measurement_from_json(measurement),
+            s.text(4), s.text(5),
+            s.text(6)};
+  } catch (const Error& e) {
+    const StoreProblem problem{"point", s.integer(7), device, s.text(8), e.what()};
+    throw bad_input(path + ": " + problem.text() + "; remove it with: ampere store remove --point " +
+                    std::to_string(problem.row) + " --store " + path);
+  }
+}
+
 std::vector<StoredPoint> Store::points(const std::string& device, const std::string& recipe,
                                        const std::vector<std::string>& surfaces) const {
   std::vector<StoredPoint> out;
   in_portions(surfaces, 2, [&](std::vector<SqlValue> values, const std::string& list) {
     values.insert(values.begin(), {device, recipe});
-    for (const SqlRow& s : impl_->db->query(
-             "SELECT channels_in, channels_out, variant, measurement, measured_at, origin, identity, id, "
-             "surface FROM point WHERE device = $1 AND recipe = $2 AND surface IN " +
-                 list + " ORDER BY id",
-             values)) {
-      try {
-        require_channels({s.integer(0), s.integer(1)});
-        const Json measurement = parse_json(s.text(3), "measurement");
-        out.push_back({s.text(8),
-                       {s.integer(0), s.integer(1)},
-                       s.text(2),
-                       measurement_from_json(measurement),
-                       s.text(4),
-                       s.text(5),
-                       s.text(6)});
-      } catch (const Error& e) {
-        const StoreProblem problem{"point", s.integer(7), device, s.text(8), e.what()};
-        throw bad_input(path() + ": " + problem.text() + "; remove it with: ampere store remove --point " +
-                        std::to_string(problem.row) + " --store " + path());
-      }
-    }
+    const std::vector<SqlRow> rows = impl_->db->query(
+        "SELECT channels_in, channels_out, variant, measurement, measured_at, origin, identity, id, "
+        "surface FROM point WHERE device = $1 AND recipe = $2 AND surface IN " +
+            list + " ORDER BY id",
+        values);
+    const std::size_t before = out.size();
+    out.resize(before + rows.size());
+    in_parallel(rows.size(), kReadTogether, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) out[before + i] = point_from(rows[i], device, path());
+    });
   });
   return out;
 }
@@ -247,17 +254,27 @@ static StoredSurface surface_from(const SqlRow& row, const std::string& path) {
 }
 
 std::vector<SurfaceCount> Store::surfaces(const std::string& device) const {
-  std::vector<SurfaceCount> out;
-  for (const SqlRow& s : impl_->db->query(
-           "SELECT p.recipe, p.surface, s.purpose, s.method, s.role, s.phase, s.details, p.points FROM "
-           "(SELECT recipe, surface, count(*) AS points FROM point WHERE device = $1 GROUP BY recipe, "
-           "surface) p "
-           "LEFT JOIN surface s ON s.name = p.surface ORDER BY p.recipe, p.surface",
-           {device})) {
-    // Devices share their surfaces; reading what a surface is takes longer than asking for it.
-    auto& known = impl_->typed[s.text(1)];
-    if (known.first != s.text(6)) known = {s.text(6), surface_from(s, path())};
-    out.push_back({s.text(0), known.second, static_cast<int>(s.integer(7))});
+  const std::vector<SqlRow> rows = impl_->db->query(
+      "SELECT p.recipe, p.surface, s.purpose, s.method, s.role, s.phase, s.details, p.points FROM "
+      "(SELECT recipe, surface, count(*) AS points FROM point WHERE device = $1 GROUP BY recipe, "
+      "surface) p "
+      "LEFT JOIN surface s ON s.name = p.surface ORDER BY p.recipe, p.surface",
+      {device});
+  // Devices share their surfaces; reading what a surface is takes longer than asking for it.
+  const auto is_known = [&](const SqlRow& s) {
+    const auto known = impl_->typed.find(s.text(1));
+    return known != impl_->typed.end() && known->second.first == s.text(6);
+  };
+  std::vector<SurfaceCount> out(rows.size());
+  in_parallel(rows.size(), kReadTogether, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const SqlRow& s = rows[i];
+      out[i] = {s.text(0), is_known(s) ? impl_->typed.at(s.text(1)).second : surface_from(s, path()),
+                static_cast<int>(s.integer(7))};
+    }
+  });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!is_known(rows[i])) impl_->typed[rows[i].text(1)] = {rows[i].text(6), out[i].surface};
   }
   return out;
 }
