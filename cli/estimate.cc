@@ -2,7 +2,7 @@
 // probe.
 #include "session/estimate.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -132,6 +132,30 @@ constexpr double kNextToNothing = 0.0005;
 // How far above the value the interval reaches.
 double half_width_percent(const Interval& i) { return i.value > 0 ? 100 * (i.high / i.value - 1) : 0; }
 
+// What measuring would bring, of one batch or of several.
+void print_gain(const std::vector<const Estimate*>& all) {
+  double most_unmeasured = 0, seconds = 0;
+  std::size_t layers = 0;
+  std::vector<std::string> after, before;
+  for (const Estimate* e : all) {
+    const MeasuringGain gain = e->gain.value_or(MeasuringGain{});
+    most_unmeasured = std::max(most_unmeasured, e->unmeasured);
+    layers += gain.layers;
+    seconds += gain.seconds;
+    after.push_back(fmt::format("{:.0f}%", half_width_percent(e->gain ? gain.energy_j : e->energy_j)));
+    before.push_back(fmt::format("{:.0f}%", half_width_percent(e->energy_j)));
+  }
+  if (most_unmeasured <= kNextToNothing) return;
+  const bool several = all.size() > 1;
+  say(fmt::format(
+      "{} of {} is of layers that were never measured on the device; what else was measured tells them. "
+      "Where the device is, --exact (or --probe) would measure {} layer{} in about {} and leave {} of {} "
+      "instead of {}",
+      (several ? "up to " : "") + percent_text(most_unmeasured), several ? "these energies" : "this energy",
+      layers, layers == 1 ? "" : "s", duration_text(seconds), several ? "intervals" : "an interval",
+      fmt::join(after, ", "), fmt::join(before, ", ")));
+}
+
 void print_text(const EstimateArguments& o, const EstimateAnswer& a) {
   const Estimate& e = a.estimate;
   const JobLength& job = a.job;
@@ -196,14 +220,8 @@ void print_text(const EstimateArguments& o, const EstimateAnswer& a) {
   }
   if (a.sheet) {
     say(sheet_note(*a.sheet));
-  } else if (e.unmeasured > kNextToNothing) {
-    const MeasuringGain gain = e.gain.value_or(MeasuringGain{});
-    say(fmt::format(
-        "{} of this energy is of layers that were never measured on the device; what else was measured tells "
-        "them. Where the device is, --exact (or --probe) would measure {} layer{} in about {} and leave an "
-        "interval of {:.0f}% instead of {:.0f}%",
-        percent_text(e.unmeasured), gain.layers, gain.layers == 1 ? "" : "s", duration_text(gain.seconds),
-        half_width_percent(gain.energy_j), half_width_percent(e.energy_j)));
+  } else {
+    print_gain({&e});
   }
   if (e.composition_networks > 0 && e.regime == Regime::kSingle) {
     say(fmt::format("sums of layers are scaled by {:.3f}: {} trained after profiling to learn it",
@@ -421,7 +439,24 @@ class Asked {
       break;
     }
     if (!tariff_.empty()) say("at " + tariff_text(tariff_));
+    print_advice_on_batches();
     if (sheet_) say(sheet_note(*sheet_));
+  }
+
+  void print_advice_on_batches() const {
+    std::vector<std::string> host_bound;
+    std::vector<const Estimate*> all;
+    for (const AskedJob& job : jobs_) {
+      const Estimate& e = job.answer.estimate;
+      all.push_back(&e);
+      if (e.regime == Regime::kHost) host_bound.push_back(std::to_string(job.arguments.model.batch));
+    }
+    if (!host_bound.empty())
+      say(
+          fmt::format("host-bound at batch {}: the device waits for the host there. A larger batch, or steps "
+                      "captured in a CUDA graph (--mode replay), would take less for each sample",
+                      fmt::join(host_bound, ", ")));
+    if (!sheet_) print_gain(all);
   }
 
   const EstimateArguments& o_;

@@ -40,6 +40,9 @@ class DeviceProfileTest(AmpereTest):
         self.assertEqual(alone, table["estimates"][1])
         text = self.output_of("estimate", "cnn5", "--batch", "8,32,128")
         self.assertRegex(text, r"\n +32 .*J .*100%")
+        layers = sum(e["gain"]["layers"] for e in table["estimates"])
+        self.assertRegex(" ".join(text.split()),
+                         rf"up to 100% of these energies .* would measure {layers} layers .* intervals of \d+%, \d+%, \d+% instead")
 
     def test_dimensions_of_files_with_several_batches(self):
         self.output_of("profile", "-q", "--minutes", "0.05", "--worker", scripted())
