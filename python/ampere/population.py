@@ -348,11 +348,12 @@ def branching(rng: random.Random, scale: float) -> Sample:
 
 
 def signal(rng: random.Random, scale: float) -> Sample:
-    """Over one dimension: sound, sensors, words."""
-    width, length = rng.choice([32, 64, 128, 256]), rng.choice([128, 500, 1000, 4000])
+    """Over one dimension: sound, sensors, words. Some look at long stretches, then through fewer channels."""
+    kernel = rng.choice([3, 5, 7, 9, 20, 40, 80])
+    width, length = rng.choice([32, 64] if kernel > 9 else [32, 64, 128, 256]), rng.choice([128, 500, 1000, 4000])
     batch, inputs = samples(rng, scale, 8, 64), rng.choice([1, 6, 64, 128])
     layers: list[nn.Module] = []
-    kernel, rows = rng.choice([3, 5, 7]), torch.zeros(batch, inputs, length)
+    rows = torch.zeros(batch, inputs, length)
     for stage in range(3):
         layers += [nn.Conv1d(inputs, width, kernel, 2, kernel // 2), nn.GroupNorm(8, width), nn.GELU()]
         inputs = width

@@ -131,9 +131,9 @@ TEST(Shape, EveryOp) {
 }
 
 TEST(Cost, PublishedParameterCounts) {
-  const std::vector<std::pair<const char*, double>> rows = {{"lenet5", 61706},       {"resnet18", 11689512},
-                                                            {"resnet34", 21797672},  {"resnet50", 25557032},
-                                                            {"resnet101", 44549160}, {"resnet152", 60192808}};
+  const std::vector<std::pair<const char*, double>> rows = {
+      {"lenet5", 61706},       {"resnet18", 11689512},  {"resnet34", 21797672},  {"resnet50", 25557032},
+      {"resnet101", 44549160}, {"resnet152", 60192808}, {"mobilenetv2", 3504872}};
   for (const auto& [name, parameters] : rows) {
     EXPECT_EQ(network_cost(build(parse_zoo(name)), 1).parameters, parameters) << name;
   }

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "network/zoo_mobilenet.h"
 #include "network/zoo_resnet.h"
 
 namespace ampere {
@@ -150,6 +151,7 @@ std::vector<ZooEntry> make_zoo() {
        transformer},
   };
   for (ZooEntry& entry : resnet_entries()) entries.push_back(std::move(entry));
+  entries.push_back(mobilenet_entry());
   return entries;
 }
 
