@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "ampere/schedule.h"
 #include "answers/estimate_answer.h"
@@ -136,24 +137,29 @@ double half_width_percent(const Interval& i) { return i.value > 0 ? 100 * (i.hig
 void print_gain(const std::vector<const Estimate*>& all) {
   double most_unmeasured = 0, seconds = 0;
   std::size_t layers = 0;
-  std::vector<std::string> after, before;
+  std::vector<double> after, before;
   for (const Estimate* e : all) {
     const MeasuringGain gain = e->gain.value_or(MeasuringGain{});
     most_unmeasured = std::max(most_unmeasured, e->unmeasured);
     layers += gain.layers;
     seconds += gain.seconds;
-    after.push_back(fmt::format("{:.0f}%", half_width_percent(e->gain ? gain.energy_j : e->energy_j)));
-    before.push_back(fmt::format("{:.0f}%", half_width_percent(e->energy_j)));
+    after.push_back(half_width_percent(e->gain ? gain.energy_j : e->energy_j));
+    before.push_back(half_width_percent(e->energy_j));
   }
   if (most_unmeasured <= kNextToNothing) return;
   const bool several = all.size() > 1;
+  const auto range = [](const std::vector<double>& widths) {
+    const auto [least, most] = std::minmax_element(widths.begin(), widths.end());
+    const std::string low = fmt::format("{:.0f}%", *least), high = fmt::format("{:.0f}%", *most);
+    return low == high ? high : low + " to " + high;
+  };
   say(fmt::format(
       "{} of {} is of layers that were never measured on the device; what else was measured tells them. "
       "Where the device is, --exact (or --probe) would measure {} layer{} in about {} and leave {} of {} "
       "instead of {}",
       (several ? "up to " : "") + percent_text(most_unmeasured), several ? "these energies" : "this energy",
       layers, layers == 1 ? "" : "s", duration_text(seconds), several ? "intervals" : "an interval",
-      fmt::join(after, ", "), fmt::join(before, ", ")));
+      range(after), range(before)));
 }
 
 void print_text(const EstimateArguments& o, const EstimateAnswer& a) {
@@ -446,8 +452,10 @@ class Asked {
   void print_advice_on_batches() const {
     std::vector<std::string> host_bound;
     std::vector<const Estimate*> all;
+    std::set<std::int64_t> told;
     for (const AskedJob& job : jobs_) {
       const Estimate& e = job.answer.estimate;
+      if (!told.insert(job.arguments.model.batch).second) continue;  // asked for twice
       all.push_back(&e);
       if (e.regime == Regime::kHost) host_bound.push_back(std::to_string(job.arguments.model.batch));
     }

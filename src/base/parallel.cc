@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -50,7 +49,7 @@ void in_parallel(std::size_t count, std::size_t in_a_piece,
   others.reserve(threads - 1);
   try {
     while (others.size() + 1 < threads) others.emplace_back(share);
-  } catch (const std::system_error&) {  // no more threads are allowed: those that are there do it
+  } catch (...) {  // no more threads are allowed, or no memory is left for one: those that are there do it
   }
   share();
   for (std::thread& other : others) other.join();

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <set>
 
 #include "base/digest.h"
 #include "base/error.h"
@@ -265,17 +266,21 @@ std::vector<SurfaceCount> Store::surfaces(const std::string& device) const {
     const auto known = impl_->typed.find(s.text(1));
     return known != impl_->typed.end() && known->second.first == s.text(6);
   };
-  std::vector<SurfaceCount> out(rows.size());
-  in_parallel(rows.size(), kReadTogether, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const SqlRow& s = rows[i];
-      out[i] = {s.text(0), is_known(s) ? impl_->typed.at(s.text(1)).second : surface_from(s, path()),
-                static_cast<int>(s.integer(7))};
-    }
-  });
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!is_known(rows[i])) impl_->typed[rows[i].text(1)] = {rows[i].text(6), out[i].surface};
+  std::vector<const SqlRow*> unknown;  // each surface once, however many recipes have it
+  std::set<std::string> named;
+  for (const SqlRow& s : rows) {
+    if (!is_known(s) && named.insert(s.text(1)).second) unknown.push_back(&s);
   }
+  std::vector<StoredSurface> read(unknown.size());
+  in_parallel(unknown.size(), kReadTogether, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) read[i] = surface_from(*unknown[i], path());
+  });
+  for (std::size_t i = 0; i < unknown.size(); ++i)
+    impl_->typed[unknown[i]->text(1)] = {unknown[i]->text(6), std::move(read[i])};
+  std::vector<SurfaceCount> out;
+  out.reserve(rows.size());
+  for (const SqlRow& s : rows)
+    out.push_back({s.text(0), impl_->typed.at(s.text(1)).second, static_cast<int>(s.integer(7))});
   return out;
 }
 
