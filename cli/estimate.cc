@@ -111,8 +111,8 @@ void print_advice(const EstimateAnswer& a) {
         seconds_text(e.device_time_s), seconds_text(e.time_s.value), watts_text(e.idle_power_w),
         joules_text(n * e.fixed_energy_j), each));
   } else if (e.regime == Regime::kDevice) {
-    say("device-bound: the device is busy all the time; fewer channels or a lower precision would save "
-        "energy");
+    say(fmt::format("device-bound: the device is busy all the time; fewer channels{} would save energy",
+                    a.setup.recipe.precision == "bf16" ? "" : " or a lower precision"));
   }
   if (a.tuned && a.tuned->energy_j.value < 0.97 * e.energy_j.value) {
     say(fmt::format(
@@ -135,11 +135,12 @@ double half_width_percent(const Interval& i) { return i.value > 0 ? 100 * (i.hig
 
 // What measuring would bring, of one batch or of several.
 void print_gain(const std::vector<const Estimate*>& all) {
-  double most_unmeasured = 0, seconds = 0;
+  double least_unmeasured = 1, most_unmeasured = 0, seconds = 0;
   std::size_t layers = 0;
   std::vector<double> after, before;
   for (const Estimate* e : all) {
     const MeasuringGain gain = e->gain.value_or(MeasuringGain{});
+    least_unmeasured = std::min(least_unmeasured, e->unmeasured);
     most_unmeasured = std::max(most_unmeasured, e->unmeasured);
     layers += gain.layers;
     seconds += gain.seconds;
@@ -157,9 +158,9 @@ void print_gain(const std::vector<const Estimate*>& all) {
       "{} of {} is of layers that were never measured on the device; what else was measured tells them. "
       "Where the device is, --exact (or --probe) would measure {} layer{} in about {} and leave {} of {} "
       "instead of {}",
-      (several ? "up to " : "") + percent_text(most_unmeasured), several ? "these energies" : "this energy",
-      layers, layers == 1 ? "" : "s", duration_text(seconds), several ? "intervals" : "an interval",
-      range(after), range(before)));
+      (least_unmeasured < most_unmeasured ? "up to " : "") + percent_text(most_unmeasured),
+      several ? "these energies" : "this energy", layers, layers == 1 ? "" : "s", duration_text(seconds),
+      several ? "intervals" : "an interval", range(after), range(before)));
 }
 
 void print_text(const EstimateArguments& o, const EstimateAnswer& a) {
@@ -379,8 +380,9 @@ class Asked {
       const std::string precision = other_precision(store, device, network, a.setup, o.asked());
       throw Error(
           error.kind(),
-          fmt::format("{}{}\nrun: {}\nor measure the device for any network: {}", error.what(),
-                      precision.empty() ? other_devices(o, store, device) : precision,
+          fmt::format("{}{}{}\nrun: {}\nor measure the device for any network: {}",
+                      store_exists(o.common.store) ? "" : "there is no store at " + o.common.store + " yet: ",
+                      error.what(), precision.empty() ? other_devices(o, store, device) : precision,
                       profile_command(o.model, o.common, o.method), device_command(o.model, o.common)));
     }
     a.job = job_length(o.samples, o.model.batch, o.epochs);
@@ -421,7 +423,7 @@ class Asked {
                 {},
                 {true, false, false, true, true, true},
                 -1};
-    if (whole_jobs) table.header.push_back("job");
+    if (whole_jobs) table.header.insert(table.header.end(), {"job", "job takes"});
     if (tariff_.price_per_kwh) table.header.push_back(whole_jobs ? "cost" : "cost of a million");
     if (tariff_.carbon_g_per_kwh) table.header.push_back(whole_jobs ? "emits" : "a million emit");
     for (const AskedJob& job : jobs_) {
@@ -432,8 +434,10 @@ class Asked {
            interval_text(e.time_s, seconds_text), joules_text(e.energy_j.value / batch),
            percent_text(e.unmeasured),
            bytes_text(job.answer.memory.needed.peak_bytes) + (job.answer.memory.fits ? "" : "!")});
-      if (whole_jobs)
+      if (whole_jobs) {
         table.rows.back().push_back(interval_text(e.energy_j * job.answer.job.iterations, joules_text));
+        table.rows.back().push_back(duration_text(e.time_s.value * job.answer.job.iterations));
+      }
       const Bill bill = bill_of(tariff_, e.energy_j * (whole_jobs ? job.answer.job.iterations : 1e6));
       if (bill.cost) table.rows.back().push_back(money_text(bill.cost->value, tariff_.currency));
       if (bill.carbon_g) table.rows.back().push_back(carbon_text(bill.carbon_g->value));

@@ -18,6 +18,9 @@
 namespace ampere {
 namespace {
 
+// Less leaves most sizes of most layers unknown.
+constexpr double kFewMinutes = 2;
+
 struct ProfileArguments {
   CommonOptions common;
   ModelOptions model;
@@ -152,8 +155,11 @@ void run_device(const ProfileArguments& o) {
   print("{} layers of random networks measured in {}, {} known before", done.measured,
         duration_text(done.seconds), done.known);
   if (done.refused > 0) print(", {} too large for the device's memory", done.refused);
-  print("\nkept in {}; ampere estimate MODEL now tells any network in this precision\n",
-        session.store->path());
+  print("\nkept in {}; ampere estimate MODEL now tells any network in this precision{}\n",
+        session.store->path(),
+        o.minutes < kFewMinutes && !relative
+            ? ", roughly: go on for some minutes (--minutes 5) to know better"
+            : "");
 }
 
 // What a shell's variable that is not set leaves behind is no answer to what was asked.

@@ -42,7 +42,7 @@ class DeviceProfileTest(AmpereTest):
         self.assertRegex(text, r"\n +32 .*J .*100%")
         layers = sum(e["gain"]["layers"] for e in table["estimates"])
         self.assertRegex(" ".join(text.split()),
-                         rf"up to 100% of these energies .* would measure {layers} layers .* intervals of \d+%.* instead of \d+%")
+                         rf"100% of these energies .* would measure {layers} layers .* intervals of \d+%.* instead of \d+%")
 
     def test_dimensions_of_files_with_several_batches(self):
         self.output_of("profile", "-q", "--minutes", "0.05", "--worker", scripted())
